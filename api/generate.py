@@ -30,8 +30,12 @@ def outputs(groups, functions, removed, constants):
     section = beyond.header_section(functions, removed_functions())
     types = (HERE / "mpi_types.in.h").read_text(encoding="utf-8")
     callbacks = (HERE / "mpi_callbacks.in.h").read_text(encoding="utf-8")
+    mpich_types = (HERE / "mpich_types.in.h").read_text(encoding="utf-8")
+    mpich_values = facade.read_constants(HERE / "mpich_constants.txt", constants)
     return {
         "mpi.h": header.mpi_header(groups, functions, constants, types, callbacks, section),
+        "mpich/mpi.h": header.mpich_header(groups, functions, constants, mpich_values, mpich_types,
+                                           callbacks),
         "mpi-ext.h": header.extension_header(functions, constants),
         "hearth_calls.h": calls.calls_header(groups, functions),
         "hearth_calls_table.cpp": calls.calls_table(functions, constants),

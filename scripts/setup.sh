@@ -21,6 +21,8 @@
 #   scripts/setup.sh wheel    the symbols of glibc 2.28, into .cache/wheel (make wheel, make deb)
 #   scripts/setup.sh wheel-aarch64  the same for aarch64, and hwloc's library (make wheel MACHINE=aarch64)
 #   scripts/setup.sh notebook Jupyter's kernel and ipyparallel, into .cache/notebook
+#   scripts/setup.sh mpich    Debian's MPICH for Fortran, unpacked into .cache/mpich, if apt has it (tests of
+#                             programs that were built for it)
 #   scripts/setup.sh packages the tools of make check-packages, by apt as above
 set -eu
 cd "$(dirname "$0")/.."
@@ -326,6 +328,14 @@ setup_notebook() {
   printf '%s\n' "$stamp" >.cache/notebook/hearth.stamp
 }
 
+# Headers, modules of GNU Fortran and libraries, which are not installed.
+setup_mpich() {
+  if [ -d .cache/mpich/usr ]; then return 0; fi
+  fetch_by_apt mpich "download libmpich12 libmpich-dev" || stop "no packages of MPICH"
+  (cd .cache/mpich && for package in ./*.deb; do dpkg -x "$package" new; done && mv new/usr usr &&
+    rm -rf new ./*.deb)
+}
+
 setup_packages() {
   packages="$packages mmdebstrap debian-archive-keyring lintian"
   setup_system install
@@ -349,7 +359,9 @@ case ${1:-} in
   wheel) setup_wheel ;;
   wheel-aarch64) setup_wheel_aarch64 ;;
   notebook) setup_notebook ;;
+  mpich) setup_mpich ;;
   packages) setup_packages ;;
   *) stop "usage: scripts/setup.sh system | check | python | foreign | netpipe | hpcc | programs | lab |" \
-    "models | clang | fuzz | slurm | valgrind | aarch64 | wheel | wheel-aarch64 | notebook | packages" ;;
+    "models | clang | fuzz | slurm | valgrind | aarch64 | wheel | wheel-aarch64 | notebook | mpich |" \
+    "packages" ;;
 esac

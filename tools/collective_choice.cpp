@@ -53,7 +53,7 @@ bool is_wished(Collective collective, const char* algorithm) {
   return wished != nullptr && std::string(wished) == algorithm;
 }
 
-/// "coll_line_ranks_max = 32, default".
+/// "coll_flat_ranks_max = 32, default".
 std::string limit_text(Id limit) {
   const uint64_t value = tune::limit(limit);
   return fmt::format("{} = {}, {}", tune::name_of(limit),
@@ -70,27 +70,27 @@ std::string whole_limit_text(int ranks) {
 
 std::string why(Collective collective, const std::string& algorithm, int ranks) {
   if (is_wished(collective, algorithm.c_str())) return "HEARTH_COLL_ALGORITHMS names it";
-  if (algorithm == "lines") {
+  if (algorithm == "flat") {
     return shares_processors(ranks) ? "fits a slot; ranks share processors, and each has to run once only"
                                     : "fits a slot, and few enough ranks to read one another's: " +
-                                          limit_text(Id::coll_line_ranks_max);
+                                          limit_text(Id::coll_flat_ranks_max);
   }
   if (algorithm == "tree") {
-    return fmt::format("fits a slot; so many ranks meet in groups of {}: {}",
-                       Hierarchy::by_rank(ranks, 0).text(), limit_text(Id::coll_line_ranks_max));
+    return fmt::format("fits a slot; this number of ranks exchanges slots in groups of {}: {}",
+                       Hierarchy::by_rank(ranks, 0).text(), limit_text(Id::coll_flat_ranks_max));
   }
-  if (collective == Collective::allreduce && algorithm.starts_with("chunks")) {
+  if (collective == Collective::allreduce && algorithm.starts_with("pipeline")) {
     return fmt::format("{}: {}",
-                       algorithm == "chunks_whole" ? "short enough that every rank reduces all of it"
-                                                   : "long enough that each reduces a share",
+                       algorithm == "pipeline_whole" ? "short enough that every rank reduces all of it"
+                                                     : "long enough that each reduces a share",
                        whole_limit_text(ranks));
   }
-  if (algorithm.starts_with("chunks")) {
+  if (algorithm.starts_with("pipeline")) {
     return "through memory that stays in the caches, all ranks at once; what lies in the arena is read there "
            "from coll_expose_bytes_min on";
   }
   if (!has_region(ranks)) return "messages: one rank, or HEARTH_COLL_REGIONS is 0";
-  return "messages: neither slots nor chunks serve so many ranks at this length";
+  return "messages: neither slots nor pipeline buffers serve this number of ranks at this length";
 }
 
 constexpr int64_t kLongest = int64_t{64} << 20;
@@ -102,7 +102,7 @@ std::string algorithm_of(Collective collective, int ranks, int64_t bytes, int ma
   const int64_t vector_bytes = scatters ? bytes * ranks : bytes;
   const int64_t said = said_bytes(collective, ranks, bytes);
   const bool pays =
-      coll::flat_slots_pay(ranks, tune::limit(Id::coll_line_ranks_max), shares_processors(ranks));
+      coll::flat_slots_pay(ranks, tune::limit(Id::coll_flat_ranks_max), shares_processors(ranks));
   const auto allowed = [&](const char* algorithm, bool by_itself) {
     const bool wished = coll::wished_algorithm(collective, UINT32_MAX) != nullptr;
     return wished ? is_wished(collective, algorithm) : by_itself;
@@ -127,8 +127,8 @@ std::string algorithm_of(Collective collective, int ranks, int64_t bytes, int ma
                    .bytes = vector_bytes,
                    .count = vector_bytes / static_cast<int64_t>(sizeof(double)),
                    .commutative = true,
-                   .chunks = has_region(ranks) && coll::pipeline_suffices(ranks, pipeline_bytes),
-                   .lines = has_region(ranks) && said <= longest && allowed("lines", pays || one_order),
+                   .pipeline = has_region(ranks) && coll::pipeline_suffices(ranks, pipeline_bytes),
+                   .flat = has_region(ranks) && said <= longest && allowed("flat", pays || one_order),
                    .same_bits = same_bits,
                    .tree = has_region(ranks) && fits_groups(collective, ranks, bytes) && !one_order &&
                            allowed("tree", !pays),

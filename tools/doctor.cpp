@@ -96,7 +96,7 @@ std::string pmis_of_slurm(const std::string& srun) {
   return found;
 }
 
-void look_at_launchers(Report& report) {
+void check_launchers(Report& report) {
   Installation place;
   const bool installed = find_installation(place).ok() && std::filesystem::exists(place.launcher);
   report.add("launcher, one machine", installed,
@@ -133,7 +133,7 @@ void look_at_launchers(Report& report) {
       remedy);
 }
 
-void look_at_names(Report& report) {
+void check_names(Report& report) {
   const std::string name = os::host_name();
   std::string problem;
   const std::vector<std::string> addresses = os::addresses_of_host(name, problem);
@@ -155,8 +155,8 @@ void look_at_names(Report& report) {
   }
 }
 
-void look_at_network_here(Report& report, bool& registers) {
-  const NetworkFacts network = look_at_network();
+void check_network_here(Report& report, bool& registers) {
+  const NetworkFacts network = probe_network();
   registers = network.problem.empty() && network.offer.registers;
   std::string problem = network.problem;
   std::string remedy = "a network interface, or HEARTH_FABRIC_PROVIDER and HEARTH_FABRIC_INTERFACE";
@@ -173,7 +173,7 @@ void look_at_network_here(Report& report, bool& registers) {
              remedy);
 }
 
-void look_at_memory(Report& report, bool registers) {
+void check_memory(Report& report, bool registers) {
   for (const Json& probe : probe_facts()) {
     if (probe.at("what") != "memfd_create, mapped") continue;
     const auto works = probe.at("works").get<std::string>();
@@ -222,7 +222,7 @@ std::vector<std::string> hosts_of(const DoctorOptions& options) {
   return names;
 }
 
-void look_at_hosts(Report& report, const std::vector<std::string>& hosts) {
+void check_hosts(Report& report, const std::vector<std::string>& hosts) {
   for (const std::string& host : hosts) {
     std::string problem;
     std::vector<std::string> addresses = os::addresses_of_host(host, problem);
@@ -298,11 +298,11 @@ Status run_doctor(const DoctorOptions& options, bool& healthy) {
   } else {
     const std::vector<std::string> hosts = hosts_of(options);
     bool registers = false;
-    look_at_launchers(report);
-    look_at_names(report);
-    look_at_network_here(report, registers);
-    look_at_memory(report, registers);
-    look_at_hosts(report, hosts);
+    check_launchers(report);
+    check_names(report);
+    check_network_here(report, registers);
+    check_memory(report, registers);
+    check_hosts(report, hosts);
     if (hosts.size() > 1) HEARTH_TRY(start_between(report, hosts));
   }
   report.print(options.json);

@@ -75,7 +75,7 @@ Status from_card(int rank, const std::vector<std::byte>& published, Door& door) 
 }
 
 os::Descriptor open_door(Door& door) {
-  const NetworkFacts network = look_at_network();
+  const NetworkFacts network = probe_network();
   door.host = os::host_name();
   // PMI-1 servers accept a kilobyte.
   door.problem = network.problem.substr(0, kProblemLettersMax);

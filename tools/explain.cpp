@@ -32,9 +32,9 @@ std::vector<Offer> offers_over_network(const p2p::PairProtocol& pair) {
   constexpr const char* kPacket = "one packet of libfabric, into a buffer posted beforehand: no rendezvous";
   const uint64_t line = std::min(kLinePayload, pair.ring_bytes_max);
   return {
-      {Protocol::line, 0, line, Id::p2p_inline_bytes_max, kPacket},
-      {Protocol::lines, line + 1, pair.ring_bytes_max, Id::p2p_inline_bytes_max, kPacket},
-      {Protocol::cells, 0, tune::kNever, Id::p2p_inline_bytes_max,
+      {Protocol::inlined, 0, line, Id::p2p_eager_bytes_max, kPacket},
+      {Protocol::eager, line + 1, pair.ring_bytes_max, Id::p2p_eager_bytes_max, kPacket},
+      {Protocol::bounce_buffers, 0, tune::kNever, Id::p2p_eager_bytes_max,
        "announced; once it has matched, libfabric carries it from the sender's buffer to the receiver's, by "
        "RDMA where the provider has that; in packets where data have gaps or the receive is too short"}};
 }
@@ -43,18 +43,21 @@ std::vector<Offer> offers_of(const p2p::PairProtocol& pair, topo::Relation relat
   if (relation == topo::Relation::network) return offers_over_network(pair);
   const uint64_t line = std::min(kLinePayload, pair.ring_bytes_max);
   return {
-      {Protocol::line, 0, line, Id::p2p_inline_bytes_max,
+      {Protocol::inlined, 0, line, Id::p2p_eager_bytes_max,
        "header and data in one cache line: one line moves, nothing else"},
-      {Protocol::lines, line + 1, pair.ring_bytes_max, Id::p2p_inline_bytes_max,
-       "fits the ring, of which it may take 3/8: no cell to find and to mark"},
-      {Protocol::cells, 0, tune::kNever, Id::p2p_part_bytes_max,
-       "copied in and out through the sender's cells, both at once; pieces double from p2p_first_part_bytes "
-       "up to p2p_part_bytes_max; from p2p_single_copy_measured_bytes_min on the receiver measures whether "
+      {Protocol::eager, line + 1, pair.ring_bytes_max, Id::p2p_eager_bytes_max,
+       "fits the ring, of which it may take 3/8: no bounce buffer is searched and marked"},
+      {Protocol::bounce_buffers, 0, tune::kNever, Id::p2p_fragment_bytes_max,
+       "copied in and out through the sender's bounce buffers, both at once; fragments double from "
+       "p2p_first_fragment_bytes "
+       "up to p2p_fragment_bytes_max; from p2p_single_copy_measured_bytes_min on the receiver measures "
+       "whether "
        "one "
        "copy by the kernel is faster, and then uses it"},
       {Protocol::arena, pair.arena_bytes_min, tune::kNever, Id::p2p_arena_bytes_min,
        "copied by plain loads out of the sender's memory, which the receiver maps; from "
-       "p2p_cooperative_bytes_min on both copy; through cells while the two have proved far from each other"},
+       "p2p_cooperative_bytes_min on both copy; through bounce buffers while the two have proved far from "
+       "each other"},
       {Protocol::single_copy, pair.single_copy_bytes_min, tune::kNever, Id::p2p_single_copy_bytes_min,
        relation == topo::Relation::self
            ? "both buffers are this process's own: one plain copy"
@@ -106,7 +109,7 @@ std::string why_not(const Offer& offer, uint64_t from_bytes, Protocol taken, top
     return fmt::format("from {} on: {}", bytes_text(offer.from_bytes),
                        reason_of(offer.limit, relation, circumstances));
   if (from_bytes > offer.to_bytes)
-    return offer.protocol == Protocol::line && relation != topo::Relation::network
+    return offer.protocol == Protocol::inlined && relation != topo::Relation::network
                ? fmt::format("up to {}: more does not fit the line", bytes_text(offer.to_bytes))
                : fmt::format("up to {}: {}", bytes_text(offer.to_bytes),
                              reason_of(offer.limit, relation, circumstances));

@@ -55,7 +55,7 @@ struct NetworkFacts {
   std::string problem;  // why other machines cannot be reached; "" if they can
   std::string alive;    // how long a machine may be silent
 };
-NetworkFacts look_at_network();
+NetworkFacts probe_network();
 Json network_facts();
 
 // facts_program.cpp

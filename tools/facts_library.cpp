@@ -129,16 +129,17 @@ Json memory_facts(uint32_t ranks) {
   } else {
     for (const uint32_t some : {2u, 8u, 16u, 32u, 64u, 128u, 256u}) rows.push_back(memory_row(some));
   }
-  return {{"a_rank_owns", fmt::format("{} cells of {} for sending, and its tables", plan.cell_count,
-                                      bytes_text(plan.cell_bytes))},
-          {"a_partner_adds", "a ring to receive from it, taken when it first sends"},
-          {"a_communicator_adds",
-           fmt::format("its chunks, as far as long collectives on it have used them; {} communicators "
-                       "at a time have some",
-                       plan.region_count)},
-          {"formula", "P ranks, k partners each: before it talks + k * each partner"},
-          {"original_design", "scalable-intranode-2006: 1 MiB for each ordered pair, P * (P - 1) MiB in all"},
-          {"memory", rows}};
+  return {
+      {"a_rank_owns", fmt::format("{} bounce buffers of {} for sending, and its tables", plan.buffer_count,
+                                  bytes_text(plan.buffer_bytes))},
+      {"a_partner_adds", "a ring to receive from it, taken when it first sends"},
+      {"a_communicator_adds",
+       fmt::format("its pipeline buffers, as far as long collectives on it have used them; {} communicators "
+                   "at a time have some",
+                   plan.region_count)},
+      {"formula", "P ranks, k partners each: before it talks + k * each partner"},
+      {"original_design", "scalable-intranode-2006: 1 MiB for each ordered pair, P * (P - 1) MiB in all"},
+      {"memory", rows}};
 }
 
 namespace {
@@ -222,7 +223,7 @@ Json explain_facts(const topo::Machine& machine, uint32_t ranks, std::optional<u
   if (bytes) facts["message_bytes"] = *bytes;
   const Json missing = missing_facts(machine);
   facts["missing_here"] = missing.empty() ? "nothing" : fmt::format("{}, named last", missing.size());
-  const NetworkFacts network = look_at_network();
+  const NetworkFacts network = probe_network();
   facts["network"] =
       network.problem.empty()
           ? fmt::format("{}, {}; a machine that is silent for {} counts as lost (HEARTH_FABRIC_ALIVE)",

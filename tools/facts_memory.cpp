@@ -43,13 +43,13 @@ Json choice_rows(const topo::Machine& machine) {
   for (const topo::Processor& processor : machine.processors()) {
     shm::RankMemory memory = topo::memory_near(machine.memory_nodes(), std::span(&processor.number, 1));
     if (!topo::choose_nodes(memory).ok()) return {{{"problem", last_failure_text()}}};
-    groups[{memory.rings, memory.cells, memory.arena}].push_back(processor);
+    groups[{memory.rings, memory.buffers, memory.arena}].push_back(processor);
   }
   Json rows = Json::array();
   for (const auto& [nodes, processors] : groups) {
     rows.push_back({{"ranks_on_processors", topo::processor_list(processors)},
                     {"rings", node_text(nodes[0])},
-                    {"cells", node_text(nodes[1])},
+                    {"bounce_buffers", node_text(nodes[1])},
                     {"arena", node_text(nodes[2])}});
   }
   return rows;
@@ -71,8 +71,9 @@ Json memory_node_facts(const topo::Machine& machine) {
     binding = "no: this process was given a memory policy (numactl), which is kept";
   return {{"parts_are_bound", binding},
           {"rings", reason_of(param::Id::memory_rings, "what others write for the rank to read at once")},
-          {"cells", reason_of(param::Id::memory_cells, "what the rank sends through, filled and read once")},
-          {"arena", reason_of(param::Id::memory_arena, "MPI_Alloc_mem: fast where cells are fast")},
+          {"bounce_buffers",
+           reason_of(param::Id::memory_buffers, "what the rank sends through, filled and read once")},
+          {"arena", reason_of(param::Id::memory_arena, "MPI_Alloc_mem: fast where bounce buffers are fast")},
           {"machine", node_rows(machine)},
           {"ranks", choice_rows(machine)}};
 }

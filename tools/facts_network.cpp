@@ -14,10 +14,10 @@ std::string text_of(param::Id id) {
 
 }  // namespace
 
-NetworkFacts look_at_network() {
+NetworkFacts probe_network() {
   NetworkFacts facts;
   facts.alive = text_of(param::Id::fabric_alive);
-  if (!transport::look_at_fabric(facts.offer).ok()) {
+  if (!transport::probe_fabric(facts.offer).ok()) {
     facts.problem = last_failure_text();
   } else if (facts.offer.chosen.empty()) {
     facts.problem = facts.offer.why_none;
@@ -26,7 +26,7 @@ NetworkFacts look_at_network() {
 }
 
 Json network_facts() {
-  const NetworkFacts network = look_at_network();
+  const NetworkFacts network = probe_network();
   Json facts = {{"library", network.offer.library.empty() ? "none" : network.offer.library}};
   facts["way_to_other_machines"] =
       network.problem.empty() ? network.offer.chosen : "none: " + network.problem;

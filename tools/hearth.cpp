@@ -112,8 +112,9 @@ CLI::App& add_paper(CLI::App& bench, PaperOptions& options) {
   paper.add_option("--json", options.json_file, "write all numbers to this file ('-': standard output)");
   paper.add_option("--mpi", options.prefixes,
                    "measure the MPI library of this prefix too (bin/mpicc, bin/mpiexec); again for more");
-  paper.add_option("--application", options.application,
-                   "the program, with its words, whose messages are looked at instead of ours");
+  paper.add_option(
+      "--application", options.application,
+      "the program, with its words, whose messages are examined instead of those of the included one");
   paper.add_option("--application-ranks", options.application_ranks, "its ranks")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

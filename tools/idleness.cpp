@@ -41,10 +41,10 @@ bool machine_is_idle() {
   return true;
 }
 
-bool Disturbance::look() {
+bool Disturbance::sample() {
   os::sleep_ns(kUntilRanksSleepNs);
-  looks_with_others_ = others_running() > 0 ? looks_with_others_ + 1 : 0;
-  return looks_with_others_ >= kLooksInARow;
+  samples_with_others_ = others_running() > 0 ? samples_with_others_ + 1 : 0;
+  return samples_with_others_ >= kLooksInARow;
 }
 
 }  // namespace hearth::tools

@@ -13,10 +13,10 @@ bool machine_is_idle();
 class Disturbance {
  public:
   /// Takes one sample; true once several consecutive samples have shown other programs.
-  bool look();
+  bool sample();
 
  private:
-  int looks_with_others_ = 0;
+  int samples_with_others_ = 0;
 };
 
 }  // namespace hearth::tools

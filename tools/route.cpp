@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "mpi.h"
-#include "shm/cells.h"
+#include "shm/buffer_pool.h"
 #include "shm/ring.h"
 #include "shm/segment.h"
 #include "transport/fabric.h"
@@ -66,7 +66,7 @@ std::vector<topo::Relation> relations_of(const topo::Machine& machine) {
 p2p::TransportLimits limits_of_pair(topo::Relation relation, uint32_t ranks) {
   if (relation == topo::Relation::network) return {transport::kNetworkPacketBytesMax, 0};
   const shm::SegmentPlan plan = shm::SegmentPlan::for_ranks(ranks);
-  return {shm::payload_bytes_max(plan.ring_lines), shm::run_bytes_max(plan.cell_count, plan.cell_bytes)};
+  return {shm::payload_bytes_max(plan.ring_lines), shm::run_bytes_max(plan.buffer_count, plan.buffer_bytes)};
 }
 
 p2p::PairProtocol protocol_of_pair(topo::Relation relation, uint32_t ranks) {
@@ -75,7 +75,7 @@ p2p::PairProtocol protocol_of_pair(topo::Relation relation, uint32_t ranks) {
 
 const char* way_name(p2p::Protocol protocol, topo::Relation relation) {
   if (relation != topo::Relation::network) return p2p::protocol_name(protocol);
-  return protocol == p2p::Protocol::line || protocol == p2p::Protocol::lines ? "packet" : "buffer";
+  return protocol == p2p::Protocol::inlined || protocol == p2p::Protocol::eager ? "packet" : "buffer";
 }
 
 }  // namespace hearth::tools

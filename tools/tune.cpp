@@ -101,7 +101,7 @@ class Tuner {
 
   Status ask(const Question& question, const std::string& what, tune::Comparison& answer) {
     show(what, question.bytes);
-    if (options_.background && disturbance_.look())
+    if (options_.background && disturbance_.sample())
       return fail(MPI_ERR_OTHER, "others use the machine now, so nothing is written");
     HEARTH_TRY(job_.ask(question, answer));
     progress_.step();

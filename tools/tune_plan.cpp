@@ -29,12 +29,15 @@ std::vector<uint64_t> numbers_of_ranks(int most) {
 }  // namespace
 
 const std::vector<Choice>& choices() {
-  static const std::vector<Setting> in_cells = {{Id::p2p_single_copy_bytes_min, kNever},
-                                                {Id::p2p_arena_bytes_min, kNever}};
+  static const std::vector<Setting> in_bounce_buffers = {{Id::p2p_single_copy_bytes_min, kNever},
+                                                         {Id::p2p_arena_bytes_min, kNever}};
   static const std::vector<Choice> all = {
-      {Id::p2p_part_bytes_max, {16 * KiB, 32 * KiB, 128 * KiB}, {64 * KiB, 512 * KiB, 4 * MiB}, in_cells},
-      {Id::p2p_cells_in_flight, {2, 4, 16}, {64 * KiB, 512 * KiB, 4 * MiB}, in_cells},
-      {Id::p2p_first_part_bytes, {4 * KiB, 16 * KiB}, {16 * KiB, 64 * KiB, 256 * KiB}, in_cells},
+      {Id::p2p_fragment_bytes_max,
+       {16 * KiB, 32 * KiB, 128 * KiB},
+       {64 * KiB, 512 * KiB, 4 * MiB},
+       in_bounce_buffers},
+      {Id::p2p_fragments_in_flight, {2, 4, 16}, {64 * KiB, 512 * KiB, 4 * MiB}, in_bounce_buffers},
+      {Id::p2p_first_fragment_bytes, {4 * KiB, 16 * KiB}, {16 * KiB, 64 * KiB, 256 * KiB}, in_bounce_buffers},
   };
   return all;
 }
@@ -43,9 +46,9 @@ std::vector<CollectiveDivision> collective_divisions(int processors) {
   const int reducing = std::min(processors, kReducingRanksMax);
   const int grouped = std::min(processors, kGroupedRanksMax);
   std::vector<CollectiveDivision> all = {
-      {Id::coll_whole_bytes_max, "allreduce, whole", "chunks_whole", "allreduce, in shares", "chunks_shares",
-       false, kReducingRanksMin, reducing, tune::fine_lengths(KiB, 256 * KiB)},
-      {Id::coll_line_ranks_max, "8 bytes, each reads all", "lines", "8 bytes, in groups", "tree", true,
+      {Id::coll_whole_bytes_max, "allreduce, whole", "pipeline_whole", "allreduce, in shares",
+       "pipeline_shares", false, kReducingRanksMin, reducing, tune::fine_lengths(KiB, 256 * KiB)},
+      {Id::coll_flat_ranks_max, "8 bytes, each reads all", "flat", "8 bytes, in groups", "tree", true,
        kGroupedRanksMin, grouped, numbers_of_ranks(grouped)}};
   for (CollectiveDivision& division : all) {
     if (processors < division.processors_min) division.places.clear();
@@ -55,16 +58,17 @@ std::vector<CollectiveDivision> collective_divisions(int processors) {
 
 const std::vector<Division>& divisions() {
   static const std::vector<Division> all = {
-      {Id::p2p_inline_bytes_max,
-       {"ring", {{Id::p2p_inline_bytes_max, kNever}, {Id::p2p_single_copy_bytes_min, kNever}}},
-       {"cells, short", {{Id::p2p_inline_bytes_max, 0}, {Id::p2p_single_copy_bytes_min, kNever}}},
+      {Id::p2p_eager_bytes_max,
+       {"ring", {{Id::p2p_eager_bytes_max, kNever}, {Id::p2p_single_copy_bytes_min, kNever}}},
+       {"bounce buffers, short", {{Id::p2p_eager_bytes_max, 0}, {Id::p2p_single_copy_bytes_min, kNever}}},
        64,
        3 * KiB,
        false,
        true,
        false},
       {Id::p2p_single_copy_bytes_min,
-       {"cells", {{Id::p2p_single_copy_bytes_min, kNever}, {Id::p2p_single_copy_measured_bytes_min, kNever}}},
+       {"bounce buffers",
+        {{Id::p2p_single_copy_bytes_min, kNever}, {Id::p2p_single_copy_measured_bytes_min, kNever}}},
        {"single copy", {{Id::p2p_single_copy_bytes_min, 0}}},
        4 * KiB,
        16 * MiB,

@@ -21,6 +21,9 @@ FILES = {
     "tool": ["tool"],
 }
 
+# Headers of fast paths other than inline_path.h.
+INLINE_PATHS = {"rma": "abi/inline_path_rma.h"}
+
 BUFFERS = ("in", "out", "in_or_place", "in_or_place_at_root", "out_or_place_at_root")
 DESCRIBES_BUFFER = ("count", "counts", "local_counts", "displacements", "aints", "type", "types")
 LENGTHS = ("length", "entries", "request_count")
@@ -272,7 +275,8 @@ def entry_files(functions):
     files = {}
     for stem, groups in FILES.items():
         text = (f'// {C_NOTE}\n#define HEARTH_MPI_NO_INLINE\n'
-                '#include "abi/inline_path.h"\n#include "abi/entry.h"\n#include "mpi-ext.h"\n\n'
+                f'#include "{INLINE_PATHS.get(stem, "abi/inline_path.h")}"\n'
+                '#include "abi/entry.h"\n#include "mpi-ext.h"\n\n'
                 'using namespace hearth;\nusing namespace hearth::abi;\n\nextern "C" {\n')
         for function in functions:
             if function.group in groups:

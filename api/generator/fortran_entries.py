@@ -16,6 +16,9 @@ CONTIGUOUS_ONLY = re.compile(r"\w*[bB]uffer\w*|Win_create|Win_attach")
 NONBLOCKING = re.compile(r"I(?!n)\w+|Ineighbor\w+|\w+_init|File_i\w+|\w+_begin")
 REDUCTION = re.compile(r"I?(all)?reduce\w*|I?(ex)?scan\w*", re.IGNORECASE)
 
+# Routines after which LOGICALs may have other values, beside those by hand that initialise the library.
+SETS_BOOLEANS = ("Abi_set_fortran_booleans", "Session_init")
+
 
 def section_mode(routine, index):
     """How an entry with descriptors passes the buffer `index` if it is not contiguous.
@@ -139,6 +142,8 @@ class Body:
         return [argument.name for argument in self.routine.arguments], lengths
 
     def lines(self):
+        if self.routine.name in SETS_BOOLEANS:
+            self.after.append("read_booleans();")
         if self.routine.by_hand:
             names, lengths = self.arguments()
             return [f"return by_hand::{self.routine.name}({', '.join([*names, *lengths, 'call'])});"]
@@ -192,19 +197,22 @@ class Writer:
 
     def routine(self, routine):
         base = f"mpi_{routine.name.lower()}"
-        detach = bool(fortran_table.DETACH.fullmatch(routine.function.name))
         if routine.in_old_modules:
             self.entry(routine, f"{base}_", Body(routine, False))
             self.mangled(f"mpi_{routine.name}")
-            if detach:
-                self.entry(routine, f"{base}_f08_", Body(routine, False, True))
-            elif routine.in_f08:
-                self.alias(f"{base}_f08_", f"{base}_")
             if any(argument.name == "baseptr" for argument in routine.arguments):
                 self.alias(f"{base}_cptr_", f"{base}_")
-        else:
+        if routine.in_f08:
+            self.text += "#if HEARTH_FORTRAN_F08\n"
+            self.routine_of_f08(routine, base)
+            self.text += "#endif\n"
+
+    def routine_of_f08(self, routine, base):
+        if not routine.in_old_modules or fortran_table.DETACH.fullmatch(routine.function.name):
             self.entry(routine, f"{base}_f08_", Body(routine, False, True))
-        if routine.has_buffers and routine.in_f08:
+        else:
+            self.alias(f"{base}_f08_", f"{base}_")
+        if routine.has_buffers:
             self.entry(routine, f"{base}_f08ts_", Body(routine, True, True))
 
 

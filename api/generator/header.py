@@ -1,5 +1,7 @@
 """mpi.h"""
 
+from dataclasses import replace
+
 from .kinds import c_declaration
 from .writer import C_NOTE, wrap
 
@@ -40,7 +42,25 @@ def _enumerations(constants):
     return text
 
 
-def mpi_header(groups, functions, constants, types, callbacks, beyond):
+STANDARD_NOTE = """MPI 5.0 with its standard ABI: values and layouts are the same in every library
+   with this ABI. The last section, which is marked, is beyond the standard's header."""
+MPICH_NOTE = """MPI 5.0 with MPICH's ABI, for the library of Fortran of programs that were built for MPICH."""
+
+
+def mpich_header(groups, functions, constants, values, types, callbacks):
+    """The header of MPICH's ABI. `values`: {name: value}, of the constants that this ABI has."""
+    chosen = []
+    for constant in constants:
+        value = values.get(constant.name)
+        if value is not None:
+            text = f"{value:#x}" if value > 0 else str(value)
+            chosen.append(replace(constant, value=value, text=text))
+        elif constant.kind == "macro" or constant.kind.startswith("enum "):
+            chosen.append(constant)
+    return mpi_header(groups, functions, chosen, types, callbacks, "", note=MPICH_NOTE)
+
+
+def mpi_header(groups, functions, constants, types, callbacks, beyond, note=STANDARD_NOTE):
     declarations = ""
     constants = [constant for constant in constants if not constant.extension]
     others = {function.group for function in functions if not function.in_abi}
@@ -60,8 +80,7 @@ def mpi_header(groups, functions, constants, types, callbacks, beyond):
     versions = _constants([constant for constant in constants if constant.kind == "macro"])
     others = _constants([constant for constant in constants
                          if constant.kind != "macro" and not constant.kind.startswith("enum ")])
-    return f"""/* MPI 5.0 with its standard ABI: values and layouts are the same in every library
-   with this ABI. The last section, which is marked, is beyond the standard's header.
+    return f"""/* {note}
    {C_NOTE} */
 #ifndef HEARTH_MPI_H
 #define HEARTH_MPI_H

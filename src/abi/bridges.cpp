@@ -7,6 +7,7 @@
 #include "abi/error.h"
 #include "abi/runtime.h"
 #include "base/atomic.h"
+#include "base/chaos.h"
 #include "base/os_process.h"
 #include "base/os_wait.h"
 #include "mpi.h"
@@ -123,7 +124,7 @@ Status Bridges::make_segment(size_t processes, uint32_t ring_lines, shm::Segment
   shm::SegmentPlan plan = shm::SegmentPlan::for_ranks(static_cast<uint32_t>(processes));
   plan.ring_lines = std::min(plan.ring_lines, ring_lines);
   // Bounce buffers and collective regions belong to the segment of a job.
-  plan.cell_count = 1;
+  plan.buffer_count = 1;
   plan.region_count = 0;
   HEARTH_TRY(shm::Segment::create(plan, segment));
   segment.job().usable_processors = runtime().job.segment.job().usable_processors;
@@ -200,7 +201,9 @@ bool Bridges::is_quiet(const Bridge& bridge) const {
 
 void Bridges::leave(std::list<Bridge>::iterator bridge) {
   Runtime& run = runtime();
+  chaos::at(chaos::Point::bridge_leaving);
   announce_departure(*bridge);
+  chaos::at(chaos::Point::bridge_left);
   for (const PeerIndex peer : bridge->peers) {
     if (!is_foreign(peer) || over_[index_of(peer)] != &*bridge) continue;
     // Another bridge that connects the two takes over.

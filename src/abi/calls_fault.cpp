@@ -97,17 +97,6 @@ Status make_shrunk(Comm& comm, const Agreement& agreement, Comm*& newcomm) {
   return abi::make_intercomm(*comm.errhandler, owned.take().context, local, remote, newcomm);
 }
 
-/// The groups of an intercommunicator between jobs have no common order.
-Status check_agreeable(const Comm& comm) {
-  if (!comm.is_inter() || (!abi::Bridges::has_foreign(comm.group->peers) &&
-                           !abi::Bridges::has_foreign(comm.remote_group->peers))) {
-    return {};
-  }
-  return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-              "agreements over an intercommunicator between several jobs are not supported. Remedy: "
-              "MPI_Intercomm_merge before the failure");
-}
-
 /// An agreement that completes a request. Lives as long as the request.
 class PendingAgreement : public Agreement {
  public:
@@ -128,7 +117,7 @@ class PendingAgreement : public Agreement {
 class PendingAgree final : public PendingAgreement {
  public:
   PendingAgree(Comm& comm, int* flag)
-      : PendingAgreement(comm, static_cast<uint32_t>(*flag), false), flag_(flag) {}
+      : PendingAgreement(comm, static_cast<uint32_t>(*flag), false, abi::is_first_group(comm)), flag_(flag) {}
 
  private:
   Status conclude() override {
@@ -143,7 +132,7 @@ class PendingAgree final : public PendingAgreement {
 class PendingShrink final : public PendingAgreement {
  public:
   PendingShrink(Comm& comm, MPI_Comm* newcomm)
-      : PendingAgreement(comm, ~0u, true), comm_(comm), newcomm_(newcomm) {}
+      : PendingAgreement(comm, ~0u, true, abi::is_first_group(comm)), comm_(comm), newcomm_(newcomm) {}
 
  private:
   Status conclude() override {
@@ -231,8 +220,7 @@ Status comm_failure_get_acked(Comm& comm, Group*& failedgrp) {
 }
 
 Status comm_agree(Comm& comm, int& flag) {
-  HEARTH_TRY(check_agreeable(comm));
-  coll::BlockingAgreement agreement(comm, static_cast<uint32_t>(flag), false);
+  coll::BlockingAgreement agreement(comm, static_cast<uint32_t>(flag), false, abi::is_first_group(comm));
   agreement.run();
   static_cast<void>(p2p::engine().failure_handler().poll());
   go_on();
@@ -241,20 +229,17 @@ Status comm_agree(Comm& comm, int& flag) {
 }
 
 Status comm_iagree(Comm& comm, int* flag, p2p::Request*& request) {
-  HEARTH_TRY(check_agreeable(comm));
   if (flag == nullptr) return fail(MPI_ERR_ARG, "flag is a null pointer");
   return launch(comm, std::make_unique<PendingAgree>(comm, flag), request);
 }
 
 Status comm_shrink(Comm& comm, Comm*& newcomm) {
-  HEARTH_TRY(check_agreeable(comm));
-  coll::BlockingAgreement agreement(comm, ~0u, true);
+  coll::BlockingAgreement agreement(comm, ~0u, true, abi::is_first_group(comm));
   agreement.run();
   return make_shrunk(comm, agreement, newcomm);
 }
 
 Status comm_ishrink(Comm& comm, MPI_Comm* newcomm, p2p::Request*& request) {
-  HEARTH_TRY(check_agreeable(comm));
   if (newcomm == nullptr) return fail(MPI_ERR_ARG, "newcomm is a null pointer");
   return launch(comm, std::make_unique<PendingShrink>(comm, newcomm), request);
 }

@@ -54,7 +54,7 @@ const Pvar pvars[] = {
     {"p2p_posted_receives_total", kCounter, [](Engine& e) { return e.matching().posted().total(); },
      "receives that came before their message"},
     {"p2p_long_messages_sent", kCounter, [](Engine& e) { return e.counters().long_messages_sent; },
-     "messages that were announced first: longer than p2p_inline_bytes_max, or held back"},
+     "messages that were announced first: longer than p2p_eager_bytes_max, or held back"},
     {"p2p_long_bytes_sent", kCounter, [](Engine& e) { return e.counters().long_bytes_sent; }, "their bytes"},
     {"p2p_long_bytes_received", kCounter, [](Engine& e) { return e.counters().long_bytes_received; },
      "bytes of received messages that did not fit a ring"},

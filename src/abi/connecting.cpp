@@ -7,6 +7,7 @@
 
 #include "abi/comm_making.h"
 #include "abi/runtime.h"
+#include "base/chaos.h"
 #include "base/lock.h"
 #include "base/os_process.h"
 #include "base/os_socket.h"
@@ -55,8 +56,11 @@ class Connecting {
   Connecting& operator=(const Connecting&) = delete;
 
   Status run(const Meet& meet, objects::Comm*& made) {
+    // The exchange below has limits of time, so no process of the group may be late for it.
+    HEARTH_TRY(coll::run<coll::barrier>(comm_));
     Caller caller;
     HEARTH_TRY(tell_outcome(comm_, root_, is_root() ? meet(caller) : Status()));
+    if (is_root()) chaos::at(chaos::Point::roots_connected);
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       Outcome outcome = kFailed;
       HEARTH_TRY(try_once(caller, outcome));
@@ -217,6 +221,7 @@ class Connecting {
       status = runtime().bridges.attach(std::move(segment), answer_.number, names_, taken, bridge_);
     }
     if (taken) return kTaken;
+    if (status.ok()) chaos::at(chaos::Point::bridge_attached);
     return status.ok() ? kAttached : kFailed;
   }
 
@@ -288,6 +293,7 @@ class Connecting {
   }
 
   Status make(objects::Comm*& made) {
+    chaos::at(chaos::Point::bridge_agreed);
     Bridges& bridges = runtime().bridges;
     Peers remote_peers;
     const size_t begin = accepts_ ? answer_.accepting : 0;

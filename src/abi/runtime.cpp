@@ -54,10 +54,6 @@ constexpr int kForeignPeersMax = 16384;
 // Some launchers discard unread output when a rank aborts, so wait for the last message to be read.
 constexpr uint64_t kLastWordsNs = 50'000'000;
 
-void warn(const char* text) {
-  std::fprintf(stderr, "hearth: rank %d: %s\n", runtime().job.rank, text);
-}
-
 [[noreturn]] void end_job_for(Status status) {
   end_job(status.error_class(), last_failure_text());
 }
@@ -229,6 +225,10 @@ const shm::RankPlace& bound_place_of(p2p::PeerIndex peer) {
   const shm::Node& node = *runtime().node;
   if (Bridges::is_foreign(peer)) return runtime().bridges.block_of(peer).place;
   return node.has(peer) ? node.block_of(peer).place : kNowhere;
+}
+
+void warn(const char* text) {
+  std::fprintf(stderr, "hearth: rank %d: %s\n", runtime().job.rank, text);
 }
 
 void check_processes() {

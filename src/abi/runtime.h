@@ -69,6 +69,9 @@ bool on_one_machine(const std::vector<p2p::PeerIndex>& peers);
 /// The binding of a process of this machine; unknown for processes of other machines.
 const shm::RankPlace& bound_place_of(p2p::PeerIndex peer);
 
+/// Prints a line on standard error, with the rank in MPI_COMM_WORLD.
+void warn(const char* text);
+
 /// Looks for processes that have ended without the launcher's knowledge. For calls that wait long.
 void check_processes();
 

@@ -131,33 +131,33 @@ const char* share_heap(shm::Arena& arena) {
   const bool bounded = wish == "bounded";
   // Sharing by default (`bounded`) is not an explicit request, so the reason is not reported.
   if (!arena.usable()) return bounded ? nullptr : arena.reason().c_str();
-  heap::Window window = {.context = &arena,
-                         .begin = arena.begin_of(shm::Arena::Half::heap),
-                         .bytes = arena.half_bytes(),
-                         .page_bytes = os::page_bytes(),
-                         .bytes_min = static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_min)),
-                         .bytes_max = SIZE_MAX,
-                         .kept_bytes_max = static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_kept)),
-                         .idle_bytes_max = SIZE_MAX,
-                         .grow = grow,
-                         .give_back = give_back,
-                         .exposures = exposures,
-                         .populate = populate,
-                         .is_present = is_present,
-                         .before_fork = before_fork,
-                         .is_reachable = is_reachable,
-                         .reserve = os::reserve,
-                         .commit = os::commit,
-                         .now_ns = os::now_ns};
+  heap::Slice slice = {.context = &arena,
+                       .begin = arena.begin_of(shm::Arena::Half::heap),
+                       .bytes = arena.half_bytes(),
+                       .page_bytes = os::page_bytes(),
+                       .bytes_min = static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_min)),
+                       .bytes_max = SIZE_MAX,
+                       .kept_bytes_max = static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_kept)),
+                       .idle_bytes_max = SIZE_MAX,
+                       .grow = grow,
+                       .give_back = give_back,
+                       .exposures = exposures,
+                       .populate = populate,
+                       .is_present = is_present,
+                       .before_fork = before_fork,
+                       .is_reachable = is_reachable,
+                       .reserve = os::reserve,
+                       .commit = os::commit,
+                       .now_ns = os::now_ns};
   if (bounded) {
-    window.bytes_max = static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_max));
+    slice.bytes_max = static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_max));
     if (os::only_private_memory_gets_huge_pages()) {
-      window.bytes_max = std::min(window.bytes_max, kSmallPagesReach);
+      slice.bytes_max = std::min(slice.bytes_max, kSmallPagesReach);
     }
     bytes_left = static_cast<uint64_t>(param::get_bytes(Id::share_heap_bytes_total));
-    window.idle_bytes_max = static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_idle));
+    slice.idle_bytes_max = static_cast<size_t>(param::get_bytes(Id::share_heap_bytes_idle));
   }
-  const char* const why_not = hearth_heap_open_4(&window);
+  const char* const why_not = hearth_heap_open_4(&slice);
   if (why_not == nullptr) arena.set_on_private_message(hearth_heap_resume);
   return bounded ? nullptr : why_not;
 }

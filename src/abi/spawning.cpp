@@ -12,7 +12,10 @@
 #include "abi/connecting.h"
 #include "abi/handle.h"
 #include "abi/runtime.h"
+#include "base/chaos.h"
 #include "base/contexts.h"
+#include "base/os_wait.h"
+#include "base/param.h"
 #include "launch/bootstrap_spawn.h"
 #include "mpi.h"
 
@@ -120,6 +123,48 @@ Status make_order(const std::vector<SpawnRequest>& requests, const Port& port, S
   return {};
 }
 
+/// The root's wait for the started processes: says once that it lasts, and ends after spawn_timeout.
+class ChildWait {
+ public:
+  explicit ChildWait(const SpawnOrder& order) : order_(order) {}
+
+  /// `failure`: then an MPI_ERR_SPAWN.
+  bool is_over(Status& failure) {
+    const uint64_t waited_ns = os::now_ns() - begun_ns_;
+    if (limit_ns_ != 0 && waited_ns > limit_ns_) {
+      failure =
+          fail(MPI_ERR_SPAWN,
+               "not all processes of %s have called MPI_Init within %.1f s (HEARTH_SPAWN_TIMEOUT), so they "
+               "are ended. %s",
+               programs().c_str(), static_cast<double>(limit_ns_) / 1e9, kCause);
+      return true;
+    }
+    if (waited_ns < kSilentNs || told_) return false;
+    told_ = true;
+    const std::string text = "MPI_Comm_spawn has waited 10 s: not all processes of " + programs() +
+                             " have called MPI_Init. " + kCause + ". HEARTH_SPAWN_TIMEOUT limits the wait";
+    warn(text.c_str());
+    return false;
+  }
+
+ private:
+  static constexpr uint64_t kSilentNs = 10'000'000'000;
+  static constexpr const char* kCause =
+      "Likely cause: a program without MPI, or one that waits for something before MPI_Init";
+
+  std::string programs() const {
+    std::string text;
+    for (const SpawnedProgram& program : order_.programs)
+      text += (text.empty() ? "'" : ", '") + program.command[0] + "'";
+    return text;
+  }
+
+  const SpawnOrder& order_;
+  const uint64_t begun_ns_ = os::now_ns();
+  const uint64_t limit_ns_ = param::get_time_ns(param::Id::spawn_timeout);
+  bool told_ = false;
+};
+
 /// How many processes were asked for and started, for each command.
 Words counts_of(const std::vector<SpawnRequest>& requests, const SpawnOrder& order) {
   Words counts;
@@ -164,6 +209,8 @@ Status spawn(Comm& comm, int root, const std::vector<SpawnRequest>& requests, Co
   Child child;
   const auto meet = [&](Caller& caller) -> Status {
     HEARTH_TRY(Child::start(order, child));
+    chaos::at(chaos::Point::children_started);
+    ChildWait wait(order);
     Status failure;
     wait_for_sockets(
         comm,
@@ -171,7 +218,7 @@ Status spawn(Comm& comm, int root, const std::vector<SpawnRequest>& requests, Co
           port.append_descriptors(waited);
           waited.push_back(child.descriptor());
         },
-        [&] { return port.next_caller(caller) || child.has_failed(failure); });
+        [&] { return port.next_caller(caller) || child.has_failed(failure) || wait.is_over(failure); });
     if (caller.socket.open()) return {};
     return failure.ok() ? p2p::engine().failures().death_among(comm.group->peers) : failure;
   };

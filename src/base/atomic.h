@@ -60,6 +60,15 @@ inline void fence_full() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
+/// The same, directly after an atomic read-modify-write operation, which is such a fence on x86.
+inline void fence_full_after_update() {
+#if defined(__x86_64__)
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+#else
+  fence_full();
+#endif
+}
+
 /// Keeps the compiler, not the processor, from reordering: the light half of an asymmetric fence whose
 /// heavy half is os::membarrier().
 inline void fence_compiler() {

@@ -33,6 +33,7 @@ class PeerSet {
   int count() const { return count_; }
   int most() const { return most_; }
   void add(PeerTableBase& table) { tables_.push_back(&table); }
+  size_t tables() const { return tables_.size(); }
   /// Adds one process to all tables; false if there is no room.
   bool grow() {
     if (count_ == most_) return false;
@@ -68,7 +69,9 @@ class PeerTable final : public PeerTableBase {
  public:
   explicit PeerTable(const PeerRoom& room) {
     const auto count = static_cast<size_t>(room.count);
-    if (room.most > room.count) reserve(static_cast<size_t>(room.most));
+    if (room.set != nullptr && room.most > room.count) {
+      reserve(static_cast<size_t>(room.most), room.set->tables() * kOffsetBytes % os::page_bytes());
+    }
     // If it cannot grow, or the address space is limited.
     if (elements_ == nullptr) {
       elements_ = static_cast<T*>(::operator new(count * sizeof(T), kAlignment));
@@ -80,7 +83,7 @@ class PeerTable final : public PeerTableBase {
   ~PeerTable() override {
     for (T& element : *this) element.~T();
     if (reserved_bytes_ > 0) {
-      os::release(elements_, reserved_bytes_);
+      os::release(reserved_, reserved_bytes_);
     } else {
       ::operator delete(elements_, kAlignment);
     }
@@ -98,10 +101,9 @@ class PeerTable final : public PeerTableBase {
 
   bool grow(size_t count) override {
     if (count > room_) return false;
-    if (reserved_bytes_ > 0 && count * sizeof(T) > committed_bytes_) {
-      const size_t bytes = pages(count * sizeof(T));
-      auto* const base = reinterpret_cast<std::byte*>(elements_);
-      if (!os::commit(base + committed_bytes_, bytes - committed_bytes_)) return false;
+    if (reserved_bytes_ > 0 && offset() + count * sizeof(T) > committed_bytes_) {
+      const size_t bytes = pages(offset() + count * sizeof(T));
+      if (!os::commit(reserved_ + committed_bytes_, bytes - committed_bytes_)) return false;
       committed_bytes_ = bytes;
     }
     for (; size_ < count; ++size_) new (elements_ + size_) T();
@@ -115,21 +117,29 @@ class PeerTable final : public PeerTableBase {
 
  private:
   static constexpr std::align_val_t kAlignment{std::max(alignof(T), alignof(std::max_align_t))};
+  // Each table of a set begins at another line of its first page: at the same one, the elements of a process
+  // in all tables would compete for one set of the first-level cache.
+  static constexpr size_t kOffsetBytes = 192;
+  static_assert(kOffsetBytes % alignof(T) == 0);
 
   static size_t pages(size_t bytes) {
     const size_t page = os::page_bytes();
     return (bytes + page - 1) / page * page;
   }
 
-  void reserve(size_t most) {
-    const size_t bytes = pages(most * sizeof(T));
-    elements_ = static_cast<T*>(os::reserve(bytes));
-    if (elements_ == nullptr) return;
+  size_t offset() const { return static_cast<size_t>(reinterpret_cast<std::byte*>(elements_) - reserved_); }
+
+  void reserve(size_t most, size_t offset) {
+    const size_t bytes = pages(offset + most * sizeof(T));
+    reserved_ = static_cast<std::byte*>(os::reserve(bytes));
+    if (reserved_ == nullptr) return;
+    elements_ = reinterpret_cast<T*>(reserved_ + offset);
     reserved_bytes_ = bytes;
     room_ = most;
   }
 
   T* elements_ = nullptr;
+  std::byte* reserved_ = nullptr;
   size_t reserved_bytes_ = 0;  // 0: allocated by new
   size_t committed_bytes_ = 0;
   size_t room_ = 0;

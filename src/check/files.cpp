@@ -65,6 +65,16 @@ uint64_t Files::equal_arguments(const Arguments& call, Types& types) {
   return representation == nullptr ? equal : mix(equal, hash_of(representation));
 }
 
+bool Files::begins_split(const Arguments& call) {
+  const std::string_view name = call.name();
+  return name.starts_with("MPI_File_") && (name.ends_with("_begin") || name.ends_with("_begin_c"));
+}
+
+bool Files::ends_split(const Arguments& call) {
+  const std::string_view name = call.name();
+  return name.starts_with("MPI_File_") && name.ends_with("_end");
+}
+
 void Files::read_access(const Arguments& call, Types& types, Operation& operation) {
   if (!call.has("buf") || !call.has("datatype") || call.number("count") < 0) return;
   const bool writes = std::string_view(call.name()).find("write") != std::string_view::npos;

@@ -20,6 +20,9 @@ class Files {
   static bool is_collective(Call function);
   /// The arguments of a collective call that must be equal on all processes, as one word; 0 for none.
   static uint64_t equal_arguments(const Arguments& call, Types& types);
+  /// The two halves of a split collective access.
+  static bool begins_split(const Arguments& call);
+  static bool ends_split(const Arguments& call);
   /// Fills in the buffer of a data access.
   static void read_access(const Arguments& call, Types& types, Operation& operation);
 

@@ -147,24 +147,42 @@ void Requests::start(MPI_Request handle) {
   activate(*pending);
 }
 
+void Requests::tell_if_changed(const Pending& pending, const char* end, const char* section) {
+  const Operation& operation = pending.operation;
+  if (pending.checksum == 0 || pending.ambiguous) return;
+  if (operation.send.buffer.checksum() == pending.checksum) return;
+  Finding finding;
+  finding.kind = shm::CheckClass::buffer_changed;
+  finding.what = "the buffer of " + words_of(operation) + " was changed before the operation was complete";
+  finding.details = {"begun by rank " + std::to_string(report_.rank()) + " at " +
+                     report_.site_words(operation.site) + ", on " + words_of(operation.send.buffer)};
+  finding.why = std::string(
+                    "What is being sent or written must not be changed until the operation is complete "
+                    "(MPI 5.0 section ") +
+                section + "): which values arrive is a matter of luck. Remedy: " + end +
+                " before the buffer is used again, or another buffer";
+  finding.key = mix(hash_of("changed"), hash_of(report_.site_words(operation.site)));
+  report_.tell(finding);
+}
+
+void Requests::begin_split(const Comm& file, const PendingPointer& pending) {
+  splits_[&file] = pending;
+  activate(*pending);
+}
+
+void Requests::end_split(const Comm& file) {
+  const auto found = splits_.find(&file);
+  if (found == splits_.end()) return;
+  tell_if_changed(*found->second, "the second half of the access, such as MPI_File_write_all_end,", "14.4.5");
+  deactivate(*found->second);
+  splits_.erase(found);
+}
+
 void Requests::complete(MPI_Request handle, const MPI_Request* variable, const MPI_Status& status) {
   const PendingPointer pending = find(handle, variable);
   if (pending == nullptr || !pending->active) return;
   Operation& operation = pending->operation;
-  if (pending->checksum != 0 && !pending->ambiguous &&
-      operation.send.buffer.checksum() != pending->checksum) {
-    Finding finding;
-    finding.kind = shm::CheckClass::buffer_changed;
-    finding.what = "the buffer of " + words_of(operation) + " was changed before the request was complete";
-    finding.details = {"begun by rank " + std::to_string(report_.rank()) + " at " +
-                       report_.site_words(operation.site) + ", on " + words_of(operation.send.buffer)};
-    finding.why =
-        "What is being sent may not be written to until the request is complete (MPI 5.0 section 3.7.2): "
-        "which values "
-        "arrive is a matter of luck. Remedy: MPI_Wait before the buffer is used again, or another buffer";
-    finding.key = mix(hash_of("changed"), hash_of(report_.site_words(operation.site)));
-    report_.tell(finding);
-  }
+  tell_if_changed(*pending, "MPI_Wait", "3.7.2");
   if (pending->posted != nullptr && operation.comm != nullptr) {
     int cancelled = 0;
     PMPI_Test_cancelled(&status, &cancelled);

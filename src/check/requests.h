@@ -40,6 +40,9 @@ class Requests {
   void start(MPI_Request handle);
   /// The request is complete; `status` is the receive's, if it is one.
   void complete(MPI_Request handle, const MPI_Request* variable, const MPI_Status& status);
+  /// After the first half of a split collective access of `file`, and before the second one.
+  void begin_split(const Comm& file, const PendingPointer& pending);
+  void end_split(const Comm& file);
   /// Before MPI_Request_free.
   void free(MPI_Request handle, const MPI_Request* variable, uint32_t site);
   /// At the end: reports requests that were never completed or freed.
@@ -56,6 +59,8 @@ class Requests {
   void activate(Pending& pending);
   void deactivate(Pending& pending);
   void begin_messages(Pending& pending);
+  /// `end`: what completes the operation; `section`: of the standard.
+  void tell_if_changed(const Pending& pending, const char* end, const char* section);
   void look_for_overlap(const Operation& operation, const Buffer& buffer, bool writes);
   void tell_overlap(const Operation& operation, const Buffer& buffer, bool writes, const Operation& other,
                     bool other_writes);
@@ -63,6 +68,7 @@ class Requests {
   Report& report_;
   Messages& messages_;
   std::unordered_map<MPI_Request, std::vector<PendingPointer>> pending_;
+  std::unordered_map<const Comm*, PendingPointer> splits_;  // by file, which has one at a time
   std::multimap<uintptr_t, Interval> intervals_;
   uintptr_t longest_ = 0;
 };

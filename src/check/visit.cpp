@@ -204,6 +204,11 @@ void Visit::begin_call() {
   if (on_file) {
     Files::read_access(call_, all.types, operation);
     all.requests.look_at(operation);
+    if (Files::ends_split(call_) && state.comm != nullptr) all.requests.end_split(*state.comm);
+    if (Files::begins_split(call_) && state.comm != nullptr) {
+      state.pending = all.requests.make(operation);
+      return;
+    }
   }
   if (collective && state.comm != nullptr && manner != Manner::other) {
     read_collective(call_, all.types, operation);

@@ -124,7 +124,9 @@ void Visit::end_call(int code) {
   all.messages.end_send(state.sent, false);
   if (state.posting) all.messages.end_post(*state.comm);
   if (state.posted != nullptr) end_receive();
-  if (state.pending != nullptr) {
+  if (state.pending != nullptr && Files::begins_split(call_)) {
+    all.requests.begin_split(*state.comm, state.pending);
+  } else if (state.pending != nullptr) {
     const auto* request = call_.pointer<const MPI_Request>(call_.find(Kind::request_out));
     all.requests.add(*request, request, state.pending);
   }

@@ -9,12 +9,12 @@
 namespace hearth::coll {
 namespace {
 
-AgreementPart part_of(objects::Comm& comm, uint32_t number, uint32_t flags, bool makes) {
+AgreementPart part_of(objects::Comm& comm, uint32_t number, uint32_t flags, bool makes,
+                      bool own_group_first) {
   AgreementPart part{comm, number, flags, makes, comm.group->peers};
   if (!comm.is_inter()) return part;
   const objects::Peers& others = comm.remote_group->peers;
-  // Both groups must build the same order.
-  part.members.insert(others[0] < part.members[0] ? part.members.begin() : part.members.end(), others.begin(),
+  part.members.insert(own_group_first ? part.members.end() : part.members.begin(), others.begin(),
                       others.end());
   return part;
 }
@@ -25,9 +25,9 @@ void Agreement::set_up() {
   set_up_agreements_by_messages();
 }
 
-Agreement::Agreement(objects::Comm& comm, uint32_t flags, bool makes)
+Agreement::Agreement(objects::Comm& comm, uint32_t flags, bool makes, bool own_group_first)
     : comm_(comm), number_(++comm.agreements) {
-  AgreementPart part = part_of(comm, number_, flags, makes);
+  AgreementPart part = part_of(comm, number_, flags, makes, own_group_first);
   // Processes of other jobs are not in this segment.
   const PeerIndex home_size = p2p::engine().failures().home_size();
   const bool one_job = std::all_of(part.members.begin(), part.members.end(),

@@ -50,7 +50,8 @@ class Agreement : public p2p::Polled {
   static void set_up();
 
   /// Starts an agreement. `makes`: the outcome allocates a context id for a communicator of the survivors.
-  Agreement(objects::Comm& comm, uint32_t flags, bool makes);
+  /// `own_group_first`: of the two groups of an intercommunicator, the same order on all processes.
+  Agreement(objects::Comm& comm, uint32_t flags, bool makes, bool own_group_first);
 
   /// True once there is an outcome.
   bool advance() override;

@@ -98,7 +98,7 @@ class Mail {
   }
 
   /// Receives the messages that have arrived and frees completed transfers.
-  void look() {
+  void progress() {
     p2p::Engine& engine = p2p::engine();
     p2p::Received received;
     while (engine.probes().has_come(MPI_ANY_SOURCE, kTag, kAgreementContext, received)) {
@@ -222,7 +222,7 @@ ByMessages::ByMessages(AgreementPart part)
 }
 
 bool ByMessages::advance(AgreementOutcome& outcome) {
-  mail().look();
+  mail().progress();
   look_who_died();
   const auto living = std::find(dead_.begin(), dead_.end(), false);
   const auto first = static_cast<size_t>(living - dead_.begin());

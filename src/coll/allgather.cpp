@@ -23,12 +23,12 @@ void keep_own(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks)
   schedule.copy(own.buffer, own.count, own.type, blocks.place(rank), blocks.count(rank), blocks.type(rank));
 }
 
-Status chunks(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
+Status pipeline(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
   return move_through_pipeline(schedule,
                                [&](PipelineMoves& moves) { return moves.allgather(schedule, own, blocks); });
 }
 
-Status lines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
+Status flat(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks) {
   keep_own(schedule, own, blocks);
   return add_flat_slots(schedule, [&](FlatSlots& slots) {
     slots.allgather(MPI_IN_PLACE, 0, blocks.type(0), blocks.place(0), blocks.count(0), blocks.type(0));
@@ -123,8 +123,8 @@ Status allgather(Schedule& schedule, const void* send, Count send_count, Type& s
   const int64_t bytes = receive_count * receive_type.size;
   Shape shape{.size = schedule.size(),
               .bytes = bytes,
-              .chunks = has_pipeline(schedule),
-              .lines = fits_flat_slots(schedule.region(), Collective::allgather, bytes),
+              .pipeline = has_pipeline(schedule),
+              .flat = fits_flat_slots(schedule.region(), Collective::allgather, bytes),
               .tree = fits_tree(schedule.region(), Collective::allgather, bytes),
               .context = schedule.context()};
   describe_machines(schedule, shape);
@@ -142,7 +142,7 @@ Status allgatherv(Schedule& schedule, const void* send, Count send_count, Type& 
   Shape shape{.size = schedule.size(),
               .bytes = longest,
               .equal = false,
-              .chunks = has_pipeline(schedule),
+              .pipeline = has_pipeline(schedule),
               .context = schedule.context()};
   describe_machines(schedule, shape);
   return select(Collective::allgather, kAlgorithms, shape)(schedule, own, blocks);

@@ -24,19 +24,20 @@ void begin_in_place(Schedule& schedule, const void* input, void* receive, Count 
   if (input != receive) schedule.copy(input, count, type, receive, count, type);
 }
 
-Status chunks_whole(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
+Status pipeline_whole(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
   return reduce_through_pipeline(schedule, input, receive, type, op, [&](PipelineReduction& reduction) {
     return reduction.allreduce_whole(schedule, count);
   });
 }
 
-Status chunks_shares(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
+Status pipeline_shares(Schedule& schedule, const void* input, void* receive, Count count, Type& type,
+                       Op& op) {
   return reduce_through_pipeline(schedule, input, receive, type, op, [&](PipelineReduction& reduction) {
     return reduction.allreduce_shares(schedule, count);
   });
 }
 
-Status lines(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
+Status flat(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op) {
   begin_in_place(schedule, input, receive, count, type);
   return add_flat_slots(schedule, [&](FlatSlots& slots) {
     slots.allreduce(MPI_IN_PLACE, receive, count, type, op);

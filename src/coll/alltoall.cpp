@@ -15,7 +15,7 @@ namespace {
 using AlltoallFunction = Status(Schedule& schedule, const RankBlocks& out, const RankBlocks& in);
 
 /// In place, the outgoing blocks are the incoming ones.
-Status lines(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
+Status flat(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
   const void* send = out.place(0) == in.place(0) ? MPI_IN_PLACE : out.place(0);
   return add_flat_slots(schedule, [&](FlatSlots& slots) {
     slots.alltoall(send, out.count(0), out.type(0), in.place(0), in.count(0), in.type(0));
@@ -24,7 +24,7 @@ Status lines(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
 }
 
 /// Likewise.
-Status chunks(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
+Status pipeline(Schedule& schedule, const RankBlocks& out, const RankBlocks& in) {
   return move_through_pipeline(schedule, [&](PipelineMoves& moves) {
     moves.alltoall(schedule, out, in);
     return Status();
@@ -222,15 +222,15 @@ Status alltoall(Schedule& schedule, const void* send, Count send_count, Type& se
   const int64_t bytes = receive_count * receive_type.size;
   Shape shape{.size = schedule.size(),
               .bytes = bytes,
-              .chunks = has_pipeline(schedule),
-              .lines = fits_flat_slots(schedule.region(), Collective::alltoall,
-                                       saturated_product(schedule.size(), bytes)),
+              .pipeline = has_pipeline(schedule),
+              .flat = fits_flat_slots(schedule.region(), Collective::alltoall,
+                                      saturated_product(schedule.size(), bytes)),
               .context = schedule.context()};
   describe_machines(schedule, shape);
   if (shape.bytes == 0) return {};
   AlltoallFunction* algorithm = select(Collective::alltoall, kAlgorithms, shape);
   if (send != MPI_IN_PLACE) return algorithm(schedule, out, in);
-  if (algorithm == lines || algorithm == chunks || algorithm == machines) return algorithm(schedule, in, in);
+  if (algorithm == flat || algorithm == pipeline || algorithm == machines) return algorithm(schedule, in, in);
   return swap_in_place(schedule, in);
 }
 

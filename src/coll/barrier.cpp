@@ -11,7 +11,7 @@ namespace {
 
 using BarrierFunction = Status(Schedule& schedule);
 
-Status lines(Schedule& schedule) {
+Status flat(Schedule& schedule) {
   return add_flat_slots(schedule, [](FlatSlots& slots) {
     slots.barrier();
     return Status();
@@ -54,7 +54,7 @@ constexpr Algorithm<BarrierFunction> kAlgorithms[] = {
 Status barrier(Schedule& schedule) {
   if (schedule.is_inter()) return inter::barrier(schedule);
   Shape shape{.size = schedule.size(),
-              .lines = fits_flat_slots(schedule.region(), Collective::barrier, 0),
+              .flat = fits_flat_slots(schedule.region(), Collective::barrier, 0),
               .tree = fits_tree(schedule.region(), Collective::barrier, 0),
               .context = schedule.context()};
   describe_machines(schedule, shape);

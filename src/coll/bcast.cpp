@@ -15,7 +15,7 @@ namespace {
 
 using BcastFunction = Status(Schedule& schedule, void* buffer, Count count, Type& type, int root);
 
-Status lines(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
+Status flat(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
   return add_flat_slots(schedule, [&](FlatSlots& slots) {
     slots.bcast(buffer, count, type, root);
     return Status();
@@ -26,7 +26,7 @@ Status tree(Schedule& schedule, void* buffer, Count count, Type& type, int root)
   return add_tree_slots(schedule, [&](TreeSlots& slots) { slots.bcast(buffer, count, type, root); });
 }
 
-Status chunks(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
+Status pipeline(Schedule& schedule, void* buffer, Count count, Type& type, int root) {
   return move_through_pipeline(schedule, [&](PipelineMoves& moves) {
     moves.bcast(buffer, count, type, root);
     return Status();
@@ -91,8 +91,8 @@ Status bcast_in_group(Schedule& schedule, void* buffer, Count count, Type& type,
   const int64_t bytes = count * type.size;
   Shape shape{.size = schedule.size(),
               .bytes = bytes,
-              .chunks = has_pipeline(schedule),
-              .lines = fits_flat_slots(schedule.region(), Collective::bcast, bytes),
+              .pipeline = has_pipeline(schedule),
+              .flat = fits_flat_slots(schedule.region(), Collective::bcast, bytes),
               .tree = fits_tree(schedule.region(), Collective::bcast, bytes),
               .context = schedule.context()};
   describe_machines(schedule, shape);

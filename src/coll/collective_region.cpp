@@ -111,7 +111,7 @@ bool CollectiveRegion::shares_processors() const {
 
 void CollectiveRegion::update_limits() {
   if (comm_.failure != 0) return disable();
-  const bool flat = flat_slots_pay(size_, tune::limit(param::Id::coll_line_ranks_max), shares_processors());
+  const bool flat = flat_slots_pay(size_, tune::limit(param::Id::coll_flat_ranks_max), shares_processors());
   whole_bytes_max_ = coll::whole_bytes_max(shares_processors());
   const bool same_bits = param::get_flag(param::Id::coll_same_bits);
   for (size_t i = 0; i < std::size(flat_bytes_max_); ++i) {
@@ -127,7 +127,7 @@ void CollectiveRegion::update_limits() {
     };
     const bool groups = size_ > 2 && !one_order && takes("tree", !flat);
     flat_bytes_max_[i] =
-        takes("lines", flat || one_order)
+        takes("flat", flat || one_order)
             ? published_bytes_max(collective, has_overflow_buffers(), shares_processors(), whole_bytes_max_)
             : -1;
     tree_bytes_max_[i] = groups ? longest_in_groups(collective, size_) : -1;

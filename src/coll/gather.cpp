@@ -19,14 +19,14 @@ void keep_own(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks,
   schedule.copy(own.buffer, own.count, own.type, blocks.place(root), blocks.count(root), blocks.type(root));
 }
 
-Status lines(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
+Status flat(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
   return add_flat_slots(schedule, [&](FlatSlots& slots) {
     slots.gather(own.buffer, own.count, own.type, blocks.place(0), blocks.count(0), blocks.type(0), root);
     return Status();
   });
 }
 
-Status chunks(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
+Status pipeline(Schedule& schedule, const OwnBlock& own, const RankBlocks& blocks, int root) {
   return move_through_pipeline(schedule, [&](PipelineMoves& moves) {
     moves.gather(schedule, own, blocks, root);
     return Status();
@@ -129,8 +129,8 @@ Status gather(Schedule& schedule, const void* send, Count send_count, Type& send
   const int64_t bytes = schedule.rank() == root ? blocks.bytes(root) : own.bytes();
   Shape shape{.size = schedule.size(),
               .bytes = bytes,
-              .chunks = has_pipeline(schedule),
-              .lines = fits_flat_slots(schedule.region(), Collective::gather, bytes),
+              .pipeline = has_pipeline(schedule),
+              .flat = fits_flat_slots(schedule.region(), Collective::gather, bytes),
               .context = schedule.context()};
   describe_machines(schedule, shape);
   if (shape.bytes == 0) return {};

@@ -20,8 +20,7 @@ namespace {
 using ReduceFunction = Status(Schedule& schedule, const void* input, void* receive, Count count, Type& type,
                               Op& op, int root);
 
-Status lines(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
-             int root) {
+Status flat(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op, int root) {
   return add_flat_slots(schedule, [&](FlatSlots& slots) {
     slots.reduce(input, receive, count, type, op, root);
     return slots.reserve(schedule, type, count);
@@ -33,8 +32,8 @@ Status tree(Schedule& schedule, const void* input, void* receive, Count count, T
                         [&](TreeSlots& slots) { slots.reduce(input, receive, count, type, op, root); });
 }
 
-Status chunks(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
-              int root) {
+Status pipeline(Schedule& schedule, const void* input, void* receive, Count count, Type& type, Op& op,
+                int root) {
   return reduce_through_pipeline(schedule, input, receive, type, op, [&](PipelineReduction& reduction) {
     return reduction.reduce(schedule, count, root);
   });

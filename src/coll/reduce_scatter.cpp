@@ -52,7 +52,7 @@ using ReduceScatterFunction = Status(Schedule& schedule, const void* input, void
                                      const Blocks& blocks, Type& type, Op& op);
 
 /// Blocks of equal length only.
-Status lines(Schedule& schedule, const void* input, void* receive, const Blocks& blocks, Type& type, Op& op) {
+Status flat(Schedule& schedule, const void* input, void* receive, const Blocks& blocks, Type& type, Op& op) {
   const Count each = blocks.count(0);
   return add_flat_slots(schedule, [&](FlatSlots& slots) {
     slots.reduce_scatter_block(input, receive, each, type, op);
@@ -60,8 +60,8 @@ Status lines(Schedule& schedule, const void* input, void* receive, const Blocks&
   });
 }
 
-Status chunks(Schedule& schedule, const void* input, void* receive, const Blocks& blocks, Type& type,
-              Op& op) {
+Status pipeline(Schedule& schedule, const void* input, void* receive, const Blocks& blocks, Type& type,
+                Op& op) {
   return reduce_through_pipeline(schedule, input, receive, type, op, [&](PipelineReduction& reduction) {
     return reduction.reduce_scatter(schedule, blocks.begins(), blocks.each());
   });
@@ -184,7 +184,7 @@ Status reduce_blocks(Schedule& schedule, const void* send, void* receive, const 
   if (schedule.is_inter()) return between_groups(schedule, send, receive, blocks, type, op);
   const void* input = send == MPI_IN_PLACE ? receive : send;
   Shape shape = reduction_shape(schedule, Collective::reduce_scatter, blocks.total(), type, op);
-  shape.lines = shape.lines && blocks.equal();
+  shape.flat = shape.flat && blocks.equal();
   if (shape.bytes == 0) return {};
   return select(Collective::reduce_scatter, kAlgorithms, shape)(schedule, input, receive, blocks, type, op);
 }

@@ -17,8 +17,8 @@ namespace {
 using ScanFunction = Status(Schedule& schedule, const void* input, void* result, bool inclusive, Count count,
                             Type& type, Op& op);
 
-Status lines(Schedule& schedule, const void* input, void* result, bool inclusive, Count count, Type& type,
-             Op& op) {
+Status flat(Schedule& schedule, const void* input, void* result, bool inclusive, Count count, Type& type,
+            Op& op) {
   return add_flat_slots(schedule, [&](FlatSlots& slots) {
     if (inclusive) {
       slots.scan(input, result, count, type, op);
@@ -29,15 +29,15 @@ Status lines(Schedule& schedule, const void* input, void* result, bool inclusive
   });
 }
 
-Status chunks_whole(Schedule& schedule, const void* input, void* result, bool inclusive, Count count,
-                    Type& type, Op& op) {
+Status pipeline_whole(Schedule& schedule, const void* input, void* result, bool inclusive, Count count,
+                      Type& type, Op& op) {
   return reduce_through_pipeline(schedule, input, result, type, op, [&](PipelineReduction& reduction) {
     return reduction.scan_whole(schedule, count, inclusive);
   });
 }
 
-Status chunks_chain(Schedule& schedule, const void* input, void* result, bool inclusive, Count count,
-                    Type& type, Op& op) {
+Status pipeline_chain(Schedule& schedule, const void* input, void* result, bool inclusive, Count count,
+                      Type& type, Op& op) {
   return reduce_through_pipeline(schedule, input, result, type, op, [&](PipelineReduction& reduction) {
     return reduction.scan_chain(schedule, count, inclusive);
   });

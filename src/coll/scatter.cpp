@@ -19,14 +19,14 @@ void keep_own(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own,
   schedule.copy(blocks.place(root), blocks.count(root), blocks.type(root), own.buffer, own.count, own.type);
 }
 
-Status lines(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
+Status flat(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
   return add_flat_slots(schedule, [&](FlatSlots& slots) {
     slots.scatter(blocks.place(0), blocks.count(0), blocks.type(0), own.buffer, own.count, own.type, root);
     return Status();
   });
 }
 
-Status chunks(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
+Status pipeline(Schedule& schedule, const RankBlocks& blocks, const OwnBlock& own, int root) {
   return move_through_pipeline(schedule, [&](PipelineMoves& moves) {
     moves.scatter(schedule, blocks, own, root);
     return Status();
@@ -125,9 +125,9 @@ Status scatter(Schedule& schedule, const void* send, Count send_count, Type& sen
   const int64_t bytes = schedule.rank() == root ? blocks.bytes(root) : own.bytes();
   Shape shape{.size = schedule.size(),
               .bytes = bytes,
-              .chunks = has_pipeline(schedule),
-              .lines = fits_flat_slots(schedule.region(), Collective::scatter,
-                                       saturated_product(schedule.size(), bytes)),
+              .pipeline = has_pipeline(schedule),
+              .flat = fits_flat_slots(schedule.region(), Collective::scatter,
+                                      saturated_product(schedule.size(), bytes)),
               .context = schedule.context()};
   describe_machines(schedule, shape);
   if (shape.bytes == 0) return {};

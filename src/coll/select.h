@@ -33,19 +33,19 @@ struct Shape {
   Count count = 0;    // elements of a reduction
   bool commutative = true;
   bool equal = true;       // all ranks have blocks of equal length
-  bool chunks = false;     // pipeline buffers exist and support these data (coll/pipeline.h)
-  bool lines = false;      // the data of each rank fit a flat slot (coll/flat_slots.h)
+  bool pipeline = false;   // pipeline buffers exist and support these data (coll/pipeline.h)
+  bool flat = false;       // the data of each rank fit a flat slot (coll/flat_slots.h)
   bool same_bits = false;  // coll_same_bits: only algorithms that combine ranks from the last to the first
   bool tree = false;       // the data of each rank fit a hierarchical slot (coll/tree_slots.h)
   int machines = 1;        // number of machines, if some ranks share one (coll/levels.h)
   bool in_order = true;    // each machine has consecutive ranks
   bool same_each = true;   // all machines have the same number of ranks
   uint32_t context = UINT32_MAX;  // Comm::context: selects the hints
-  int64_t whole_bytes_max = 0;    // for chunks_whole of an allreduce
+  int64_t whole_bytes_max = 0;    // for pipeline_whole of an allreduce
 };
 
 /// Whether flat slots are better than groups (coll/hierarchy.h). If each rank has a processor, at most
-/// flat_ranks_max ranks (coll_line_ranks_max) read each other's slots; two ranks form no groups. If ranks
+/// flat_ranks_max ranks (coll_flat_ranks_max) read each other's slots; two ranks form no groups. If ranks
 /// share processors, the number of times that each rank is scheduled counts, which is one for flat slots.
 constexpr bool flat_slots_pay(int ranks, uint64_t flat_ranks_max, bool more_ranks_than_processors) {
   return ranks <= 2 || static_cast<uint64_t>(ranks) <= flat_ranks_max || more_ranks_than_processors;

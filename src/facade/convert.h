@@ -301,12 +301,13 @@ inline MPI_T_pvar_handle variable_in(MPI_T_pvar_handle handle) {
   return handle == all_variables ? MPI_T_PVAR_ALL_HANDLES : handle;
 }
 
-// Files have the same number in each ABI.
+// Open files have the same number in each ABI. That of MPI_FILE_NULL is 0 in MPICH's and Open MPI's Fortran.
 inline int file_number(File there) {
-  return core().File_toint(file_in(there));
+  const MPI_File here = file_in(there);
+  return here == MPI_FILE_NULL ? 0 : core().File_toint(here);
 }
 inline File file_of_number(int number) {
-  return file_out(core().File_fromint(number));
+  return file_out(number == 0 ? MPI_FILE_NULL : core().File_fromint(number));
 }
 
 // Lengths of arrays of datatypes, which no argument gives. 0 for an invalid communicator: the call itself

@@ -81,12 +81,28 @@ MPI_Aint predefined_out(int keyval, void* stored) {
 }
 
 bool is_predefined(int keyval) {
-  return (keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE) ||
-         (keyval >= MPI_WIN_BASE && keyval <= MPI_WIN_MODEL);
+  switch (keyval) {
+    case MPI_TAG_UB:
+    case MPI_IO:
+    case MPI_HOST:
+    case MPI_WTIME_IS_GLOBAL:
+    case MPI_APPNUM:
+    case MPI_LASTUSEDCODE:
+    case MPI_UNIVERSE_SIZE:
+    case MPI_WIN_BASE:
+    case MPI_WIN_DISP_UNIT:
+    case MPI_WIN_SIZE:
+    case MPI_WIN_CREATE_FLAVOR:
+    case MPI_WIN_MODEL:
+      return true;
+    default:
+      return false;
+  }
 }
 
 template <class Handle, class Value, class Get>
-int get_attribute(Handle handle, int keyval, Value* value, int* flag, Get* get) {
+int get_attribute(Handle handle, int keyval_of_fortran, Value* value, int* flag, Get* get) {
+  const int keyval = keyval_in(keyval_of_fortran);
   void* stored = nullptr;
   LogicalOut flag_(flag);
   const int code = get(handle, keyval, static_cast<void*>(&stored), flag_.get());
@@ -101,7 +117,7 @@ template <class Handle, class Set>
 int set_attribute(Handle handle, int keyval, MPI_Aint value, const char* name, Set* set) {
   MPI_Aint* const cell = cells.make(value);
   if (cell == nullptr) return refuse(MPI_COMM_SELF, name, "no memory for the attribute", MPI_ERR_NO_MEM);
-  const int code = set(handle, keyval, cell);
+  const int code = set(handle, keyval_in(keyval), cell);
   if (code != MPI_SUCCESS) cells.release(cell);
   return code;
 }
@@ -238,7 +254,7 @@ using namespace hearth::fortran;
 
 extern "C" {
 
-#define HEARTH_FORTRAN_COPY_FUNCTIONS(kind, Value)                                                           \
+#define HEARTH_FORTRAN_COPY_FUNCTIONS(kind, KIND, Value)                                                     \
   HEARTH_FORTRAN void mpi_##kind##dup_fn_(int*, int*, Value*, Value* in, Value* out, int* flag, int* code) { \
     duplicate(in, out, flag, code);                                                                          \
   }                                                                                                          \
@@ -247,10 +263,13 @@ extern "C" {
   }                                                                                                          \
   HEARTH_FORTRAN void mpi_##kind##null_delete_fn_(int*, int*, Value*, Value*, int* code) {                   \
     *code = MPI_SUCCESS;                                                                                     \
-  }
-HEARTH_FORTRAN_COPY_FUNCTIONS(comm_, MPI_Aint)
-HEARTH_FORTRAN_COPY_FUNCTIONS(type_, MPI_Aint)
-HEARTH_FORTRAN_COPY_FUNCTIONS(win_, MPI_Aint)
-HEARTH_FORTRAN_COPY_FUNCTIONS(, int)
+  }                                                                                                          \
+  HEARTH_FORTRAN_NAMES("mpi_" #kind "dup_fn", "MPI_" #KIND "DUP_FN");                                        \
+  HEARTH_FORTRAN_NAMES("mpi_" #kind "null_copy_fn", "MPI_" #KIND "NULL_COPY_FN");                            \
+  HEARTH_FORTRAN_NAMES("mpi_" #kind "null_delete_fn", "MPI_" #KIND "NULL_DELETE_FN");
+HEARTH_FORTRAN_COPY_FUNCTIONS(comm_, COMM_, MPI_Aint)
+HEARTH_FORTRAN_COPY_FUNCTIONS(type_, TYPE_, MPI_Aint)
+HEARTH_FORTRAN_COPY_FUNCTIONS(win_, WIN_, MPI_Aint)
+HEARTH_FORTRAN_COPY_FUNCTIONS(, , int)
 
 }  // extern "C"

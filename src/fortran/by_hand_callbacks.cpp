@@ -168,6 +168,8 @@ HEARTH_FORTRAN void mpi_conversion_fn_null_c_() {
   // Another body than that of the other one, so that no linker folds them.
   asm volatile("");
 }
+HEARTH_FORTRAN_NAMES("mpi_conversion_fn_null", "MPI_CONVERSION_FN_NULL");
+HEARTH_FORTRAN_NAMES("mpi_conversion_fn_null_c", "MPI_CONVERSION_FN_NULL_C");
 }
 
 namespace hearth::fortran {

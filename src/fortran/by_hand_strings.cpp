@@ -78,7 +78,7 @@ bool is_root(const int* comm, const int* root) {
 }
 
 int* errcodes_in(int* errcodes) {
-  return errcodes == &mpi_fortran_errcodes_ignore_ ? MPI_ERRCODES_IGNORE : errcodes;
+  return are_errcodes_ignored(errcodes) ? MPI_ERRCODES_IGNORE : errcodes;
 }
 
 /// Calls `get` with a buffer for `*length` characters and a terminating zero, and converts length and text.
@@ -164,7 +164,7 @@ int Comm_spawn(const char* command, const char* argv, const int* maxprocs, const
   // Command and arguments are significant at the root only.
   const bool here = is_root(comm, root);
   const TextIn command_(here ? command : "", here ? command_len : 0);
-  const bool has_arguments = here && argv != &mpi_fortran_argv_null_;
+  const bool has_arguments = here && !is_argv_null(argv);
   const TextList argv_(has_arguments ? argv : nullptr, argv_len, 1, INT_MAX);
   if (has_arguments && argv_.get() == nullptr) return out_of_memory("MPI_Comm_spawn");
   Out<comm_out> intercomm_(intercomm);
@@ -180,7 +180,7 @@ int Comm_spawn_multiple(const int* count, const char* array_of_commands, const c
                         size_t array_of_argv_len, decltype(&PMPI_Comm_spawn_multiple) call) {
   const int given = is_root(comm, root) && *count > 0 ? *count : 0;
   const TextList commands(given > 0 ? array_of_commands : nullptr, array_of_commands_len, 1, given);
-  const bool has_arguments = given > 0 && array_of_argv != &mpi_fortran_argvs_null_;
+  const bool has_arguments = given > 0 && !are_argvs_null(array_of_argv);
   const TextLists arguments(has_arguments ? array_of_argv : nullptr, array_of_argv_len, given);
   HandlesIn<info_in> infos(array_of_info, given);
   const bool complete = (given == 0 || commands.get() != nullptr) && infos.get() != nullptr &&

@@ -19,6 +19,13 @@
 #define HEARTH_FORTRAN_ALIAS(new_name, name) \
   asm(".globl " new_name "\n.type " new_name ", %function\n.set " new_name ", " name "\n")
 
+// The names that other compilers, or options of them, give to the routine `name`, which is defined as
+// `name_`.
+#define HEARTH_FORTRAN_NAMES(name, NAME)     \
+  HEARTH_FORTRAN_ALIAS(name "__", name "_"); \
+  HEARTH_FORTRAN_ALIAS(name, name "_");      \
+  HEARTH_FORTRAN_ALIAS(NAME, name "_")
+
 namespace hearth::fortran {
 
 /// A procedure of the program.
@@ -92,13 +99,12 @@ class Out {
   explicit Out(int* user) : user_(user) {}
   Handle* get() { return &handle_; }
   void finish() {
-    if (handle_ != kUnwritten) *user_ = out(handle_);
+    if (handle_ != unwritten<Handle>()) *user_ = out(handle_);
   }
 
  private:
-  static inline Handle const kUnwritten = reinterpret_cast<Handle>(intptr_t{-1});
   int* user_;
-  Handle handle_ = reinterpret_cast<Handle>(intptr_t{-1});
+  Handle handle_ = unwritten<Handle>();
 };
 
 template <auto in, auto out>
@@ -287,7 +293,7 @@ class Detached {
   void* get() { return &address_; }
   void finish(int code) {
     if (code != MPI_SUCCESS || user_ == nullptr) return;
-    *user_ = address_ == MPI_BUFFER_AUTOMATIC ? &mpi_fortran_buffer_automatic_ : address_;
+    *user_ = address_ == MPI_BUFFER_AUTOMATIC ? automatic_buffer() : address_;
   }
 
  private:

@@ -32,6 +32,8 @@ HEARTH_FORTRAN void pmpi_sizeof_f08ts_(const Descriptor* x, int* size, int* ierr
 HEARTH_FORTRAN void mpi_f_sync_reg_(void*) {}
 HEARTH_FORTRAN void mpi_f_sync_reg_f08ts_(const Descriptor*) {}
 HEARTH_FORTRAN_ALIAS("pmpi_f_sync_reg_", "mpi_f_sync_reg_");
+HEARTH_FORTRAN_NAMES("mpi_f_sync_reg", "MPI_F_SYNC_REG");
+HEARTH_FORTRAN_NAMES("pmpi_f_sync_reg", "PMPI_F_SYNC_REG");
 HEARTH_FORTRAN_ALIAS("mpi_f_sync_reg_f08_", "mpi_f_sync_reg_");
 HEARTH_FORTRAN_ALIAS("pmpi_f_sync_reg_f08_", "mpi_f_sync_reg_");
 HEARTH_FORTRAN_ALIAS("pmpi_f_sync_reg_f08ts_", "mpi_f_sync_reg_f08ts_");

@@ -2,6 +2,10 @@
 // are converted by the library; if it is Hearth's, by the places of its objects, without a call.
 #pragma once
 
+#if HEARTH_FORTRAN_MPICH
+#include "fortran/mpich/handles.h"
+#else
+
 #include <cstddef>
 #include <cstdint>
 
@@ -72,4 +76,17 @@ HEARTH_FORTRAN_HANDLE(message, Message, Message, 9)
 HEARTH_FORTRAN_HANDLE(file, File, File, kOwnPlaces)
 #undef HEARTH_FORTRAN_HANDLE
 
+/// A handle that no call writes.
+template <class Handle>
+Handle unwritten() {
+  return reinterpret_cast<Handle>(intptr_t{-1});
+}
+
+/// Keys of attributes are the same numbers in both languages.
+inline int keyval_in(int keyval) {
+  return keyval;
+}
+
 }  // namespace hearth::fortran
+
+#endif

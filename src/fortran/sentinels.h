@@ -7,6 +7,10 @@
 
 #include "mpi.h"
 
+#if HEARTH_FORTRAN_MPICH
+#include "fortran/mpich/sentinels.h"
+#else
+
 #define HEARTH_FORTRAN_VARIABLE [[gnu::visibility("default")]]
 
 extern "C" {
@@ -24,13 +28,47 @@ HEARTH_FORTRAN_VARIABLE extern const char mpi_fortran_argvs_null_;
 
 namespace hearth::fortran {
 
+inline bool is_bottom(const void* buffer) {
+  return buffer == &mpi_fortran_bottom_;
+}
 inline bool is_in_place(const void* buffer) {
   return buffer == &mpi_fortran_in_place_;
 }
+/// The address that stands for MPI_BUFFER_AUTOMATIC; null if the ABI has none.
+inline const void* automatic_buffer() {
+  return &mpi_fortran_buffer_automatic_;
+}
+inline bool is_status_ignored(const int* status) {
+  return status == mpi_fortran_status_ignore_;
+}
+inline bool are_statuses_ignored(const int* statuses) {
+  return statuses == mpi_fortran_statuses_ignore_;
+}
+inline bool are_errcodes_ignored(const int* errcodes) {
+  return errcodes == &mpi_fortran_errcodes_ignore_;
+}
+inline bool is_unweighted(const int* weights) {
+  return weights == &mpi_fortran_unweighted_;
+}
+inline bool has_no_weights(const int* weights) {
+  return weights == &mpi_fortran_weights_empty_;
+}
+inline bool is_argv_null(const char* argv) {
+  return argv == &mpi_fortran_argv_null_;
+}
+inline bool are_argvs_null(const char* argvs) {
+  return argvs == &mpi_fortran_argvs_null_;
+}
+
+}  // namespace hearth::fortran
+
+#endif
+
+namespace hearth::fortran {
 
 /// A buffer, which may be MPI_BOTTOM.
 inline void* buffer_in(const void* buffer) {
-  if (buffer == &mpi_fortran_bottom_) [[unlikely]]
+  if (is_bottom(buffer)) [[unlikely]]
     return MPI_BOTTOM;
   return const_cast<void*>(buffer);
 }
@@ -44,26 +82,25 @@ inline void* place_in(const void* buffer) {
 
 /// The buffer of MPI_Buffer_attach.
 inline void* attached_in(const void* buffer) {
-  if (buffer == &mpi_fortran_buffer_automatic_) return MPI_BUFFER_AUTOMATIC;
+  if (automatic_buffer() != nullptr && buffer == automatic_buffer()) return MPI_BUFFER_AUTOMATIC;
   return const_cast<void*>(buffer);
 }
 
-/// A status has the same eight integers in both languages, so that it is never copied.
+/// A status has the same integers in both languages, so that it is never copied.
 inline MPI_Status* status_in(int* status) {
-  return status == mpi_fortran_status_ignore_ ? MPI_STATUS_IGNORE : reinterpret_cast<MPI_Status*>(status);
+  return is_status_ignored(status) ? MPI_STATUS_IGNORE : reinterpret_cast<MPI_Status*>(status);
 }
 inline const MPI_Status* status_in(const int* status) {
-  return status == mpi_fortran_status_ignore_ ? nullptr : reinterpret_cast<const MPI_Status*>(status);
+  return is_status_ignored(status) ? nullptr : reinterpret_cast<const MPI_Status*>(status);
 }
 inline MPI_Status* statuses_in(int* statuses) {
-  return statuses == mpi_fortran_statuses_ignore_ ? MPI_STATUSES_IGNORE
-                                                  : reinterpret_cast<MPI_Status*>(statuses);
+  return are_statuses_ignored(statuses) ? MPI_STATUSES_IGNORE : reinterpret_cast<MPI_Status*>(statuses);
 }
 
 template <class Int>
 Int* weights_in(Int* weights) {
-  if (weights == &mpi_fortran_unweighted_) return MPI_UNWEIGHTED;
-  if (weights == &mpi_fortran_weights_empty_) return MPI_WEIGHTS_EMPTY;
+  if (is_unweighted(weights)) return MPI_UNWEIGHTED;
+  if (has_no_weights(weights)) return MPI_WEIGHTS_EMPTY;
   return weights;
 }
 

@@ -2,7 +2,7 @@
 //
 // mpiexec preloads that library where the heap is to be shared (parameter share_heap). It stands in front of
 // the C library's malloc and passes every call on, so memory is private at first. Once libmpi_abi.so has
-// opened the heap, new blocks of `bytes_min` to `bytes_max` bytes come from this process's window of the
+// opened the heap, new blocks of `bytes_min` to `bytes_max` bytes come from this process's slice of the
 // arena. Shorter blocks, which are seldom sent alone, and longer ones stay with the C library.
 //
 // A peer may read a block only while a send from it is pending. A program frees the block after the send has
@@ -15,8 +15,9 @@
 
 namespace hearth::heap {
 
-/// The window, as the heap uses it. Any thread may call the functions. They allocate nothing of the window.
-struct Window {
+/// The arena slice, as the heap uses it. Any thread may call the functions. They allocate nothing of the
+/// slice.
+struct Slice {
   void* context;
   std::byte* begin;
   size_t bytes;
@@ -24,12 +25,12 @@ struct Window {
   /// Shorter and longer blocks stay private. bytes_max is SIZE_MAX where the shared heap has no bound.
   size_t bytes_min;
   size_t bytes_max;
-  /// Freed blocks keep at most so much memory for the next ones.
+  /// Freed blocks keep at most this much memory for the next ones.
   size_t kept_bytes_max;
   /// After blocks of this many bytes without an exposure the heap is idle: new blocks are private.
   size_t idle_bytes_max;
 
-  /// The next unused addresses: zeros without memory behind them; nullptr when the window is used up. Both
+  /// The next unused addresses: zeros without memory behind them; nullptr when the slice is used up. Both
   /// numbers are multiples of the page.
   std::byte* (*grow)(void* context, size_t bytes, size_t alignment);
   /// Returns the memory of whole pages, which then read as zeros; false when the system refuses.
@@ -40,9 +41,9 @@ struct Window {
   void (*populate)(void* context, std::byte* from, size_t bytes);
   /// Whether (nearly) all of these pages have memory behind them.
   bool (*is_present)(void* context, const std::byte* from, size_t bytes);
-  /// Before a fork, while no other function of the window runs: stops sharing, if that is possible.
+  /// Before a fork, while no other function of the slice runs: stops sharing, if that is possible.
   void (*before_fork)(void* context);
-  /// In a child made by fork: whether the window's memory can be touched.
+  /// In a child made by fork: whether the slice's memory can be touched.
   bool (*is_reachable)(void* context);
 
   /// Private address space that reads as zeros where it is committed.
@@ -53,11 +54,11 @@ struct Window {
 
 }  // namespace hearth::heap
 
-/// Opens the heap to a window, once in a process, by one thread. Returns nullptr, or the reason why not. The
+/// Opens the heap to a slice, once in a process, by one thread. Returns nullptr, or the reason why not. The
 /// window and what its functions need stay for the rest of the process. The symbol is null where
-/// libhearth_heap.so was not preloaded; its number changes with Window.
+/// libhearth_heap.so was not preloaded; its number changes with Slice.
 extern "C" [[gnu::weak, gnu::visibility("default")]] const char* hearth_heap_open_4(
-    const hearth::heap::Window* window);
-/// Ends the idle state of the heap (Window::idle_bytes_max), if it is idle: the program sends long messages
+    const hearth::heap::Slice* slice);
+/// Ends the idle state of the heap (Slice::idle_bytes_max), if it is idle: the program sends long messages
 /// from private memory. Any thread, not from within an allocation. Null as above.
 extern "C" [[gnu::weak, gnu::visibility("default")]] void hearth_heap_resume();

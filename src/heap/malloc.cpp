@@ -1,4 +1,4 @@
-// The C library's allocation functions. Each hands long blocks to the window, once the heap is open, and
+// The C library's allocation functions. Each hands long blocks to the slice, once the heap is open, and
 // everything else to the C library. operator new and delete come here as well, by way of the C++ library.
 //
 // Where the program brings a malloc of its own, this one is not in force: the heap stays closed, and what is
@@ -75,7 +75,7 @@ bool is_fork_safe = false;
 }
 
 // Registered after the arena's handlers, so that they run before and after those: the arena sees whether the
-// heap is shared, and the child has its window.
+// heap is shared, and the child has its slice.
 void stop_sharing() {
   blocks.stop_sharing();
 }
@@ -91,7 +91,7 @@ void* aligned(size_t alignment, size_t bytes) {
   return __libc_memalign(alignment, bytes);
 }
 
-// Moves a block of the window to a new place. The old block stays where there is no memory.
+// Moves a block of the slice to a new place. The old block stays where there is no memory.
 void* moved(void* memory, size_t bytes, bool to_window) {
   void* place = to_window ? blocks.allocate(bytes, 1, false) : nullptr;
   if (place == nullptr) place = __libc_malloc(bytes);
@@ -127,7 +127,7 @@ void* hearth_heap_malloc(size_t bytes) {
     return nullptr;
   }
   if (blocks.wants(bytes)) {
-    // Null when the window is used up; then private memory may do.
+    // Null when the slice is used up; then private memory may do.
     if (void* memory = blocks.allocate(bytes, 1, false); memory != nullptr) return memory;
   }
   return __libc_malloc(bytes);
@@ -145,7 +145,7 @@ void* hearth_heap_malloc(size_t bytes) {
 [[gnu::visibility("default")]] void* realloc(void* memory, size_t bytes) {
   if (memory == nullptr) return hearth_heap_malloc(bytes);
   if (blocks.holds(memory)) return reallocated_in_window(memory, bytes);
-  // With an unbounded shared heap a short block that has become long moves into the window.
+  // With an unbounded shared heap a short block that has become long moves into the slice.
   if (blocks.wants(bytes) && !blocks.is_bounded()) {
     const size_t former = private_usable_bytes(memory);
     void* place = blocks.wants(former) ? nullptr : blocks.allocate(bytes, 1, false);
@@ -188,13 +188,13 @@ void* hearth_heap_malloc(size_t bytes) {
   return nullptr;
 }
 
-// Blocks of the window begin at a page.
+// Blocks of the slice begin at a page.
 [[gnu::visibility("default")]] void* valloc(size_t bytes) {
   void* memory = blocks.wants(bytes) ? blocks.allocate(bytes, 1, false) : nullptr;
   return memory != nullptr ? memory : __libc_valloc(bytes);
 }
 
-// To the end of its last page, which a block of the window has anyway.
+// To the end of its last page, which a block of the slice has anyway.
 [[gnu::visibility("default")]] void* pvalloc(size_t bytes) {
   void* memory = blocks.wants(bytes) ? blocks.allocate(bytes, 1, false) : nullptr;
   return memory != nullptr ? memory : __libc_pvalloc(bytes);
@@ -208,10 +208,10 @@ void* hearth_heap_malloc(size_t bytes) {
   blocks.resume();
 }
 
-[[gnu::visibility("default")]] const char* hearth_heap_open_4(const Window* window) {
+[[gnu::visibility("default")]] const char* hearth_heap_open_4(const Slice* slice) {
   if (!in_force()) return "the program has a malloc of its own";
   // Before the first block: without the handlers a child could wait for the lock forever.
   static const bool reopens = is_fork_safe && pthread_atfork(stop_sharing, nullptr, reopen_in_child) == 0;
-  return reopens ? blocks.open(*window) : "no memory";
+  return reopens ? blocks.open(*slice) : "no memory";
 }
 }

@@ -25,6 +25,9 @@ constexpr int kModes = MPI_MODE_APPEND | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CL
                        MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_SEQUENTIAL | MPI_MODE_UNIQUE_OPEN |
                        MPI_MODE_WRONLY;
 
+// Larger values of the hint cb_buffer_size count as this one.
+constexpr int64_t kStagingBytesMax = int64_t{1} << 30;
+
 Status check_amode(int amode) {
   const int access = amode & (MPI_MODE_RDONLY | MPI_MODE_RDWR | MPI_MODE_WRONLY);
   if ((amode & ~kModes) != 0)
@@ -215,7 +218,7 @@ void OpenFile::set_hints(const objects::Info& info) {
   if (const std::string* permissions = value_of(&info, "file_perm"))
     permissions_ = static_cast<unsigned>(std::strtoul(permissions->c_str(), nullptr, 8));
   if (const std::string* bytes = value_of(&info, "cb_buffer_size"))
-    staging_bytes_ = std::strtoll(bytes->c_str(), nullptr, 10);
+    staging_bytes_ = std::clamp<int64_t>(std::strtoll(bytes->c_str(), nullptr, 10), 0, kStagingBytesMax);
 }
 
 Status OpenFile::bytes(MPI_Offset& bytes) const {
@@ -298,7 +301,7 @@ Status OpenFile::make_view(MPI_Offset displacement, Type& etype, Type& filetype,
       return fail(MPI_ERR_ARG, "MPI_DISPLACEMENT_CURRENT needs a file opened with MPI_MODE_SEQUENTIAL");
     MPI_Offset current = 0;
     HEARTH_TRY(board_.read(current));
-    displacement = view_->displacement() + current * view_->etype_bytes();
+    displacement = view_->file_offset(current * view_->etype_bytes());
   } else if (sequential) {
     return fail(MPI_ERR_ARG,
                 "disp is %lld: a file opened with MPI_MODE_SEQUENTIAL needs MPI_DISPLACEMENT_CURRENT",

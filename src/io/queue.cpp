@@ -99,7 +99,8 @@ class Transfer final : public os::Job {
   uint64_t tag() const { return reinterpret_cast<uintptr_t>(this); }
 
   void continue_after(int32_t result) {
-    const bool again = result == -EINTR || result == -EAGAIN;
+    // The kernel cancels what it has not begun when the thread that submitted it ends.
+    const bool again = result == -EINTR || result == -EAGAIN || result == -ECANCELED;
     if (result > 0) {
       count_moved(medium_, writing_, result);
       moved_.bytes += result;

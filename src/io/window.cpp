@@ -64,28 +64,40 @@ Status StagingWindow::prepare(OpenFile& file) {
   int64_t least = possible ? (view.contiguous() ? 1 : 2) : 0;
   int64_t greatest = least;
   HEARTH_TRY(min_and_max(file.comm_, least, greatest));
-  if (file.staging_ != nullptr) file.staging_->in_use_ = least > 0 && greatest == 2;
-  if (least == 0 || greatest < 2 || file.staging_ != nullptr) return {};
+  const bool in_use = least > 0 && greatest == 2;
+  // Readers copy from the page cache themselves, unless the hint of all processes asks for the window.
+  int64_t reads = file.local_ && medium.choice == EngineChoice::window ? 1 : 0;
+  int64_t some_read = reads;
+  if (in_use) HEARTH_TRY(min_and_max(file.comm_, reads, some_read));
+  if (file.staging_ == nullptr && in_use) HEARTH_TRY(make(file));
+  if (file.staging_ == nullptr) return {};
+  file.staging_->in_use_ = in_use;
+  file.staging_->reads_ = reads != 0;
+  return {};
+}
+
+/// Collective. Hints and the length of blocks may differ between processes.
+Status StagingWindow::make(OpenFile& file) {
+  const int64_t block = std::max<int64_t>(4096, file.medium_.facts.block_bytes);
   int64_t bytes = file.staging_bytes_ > 0 ? file.staging_bytes_ : kDefaultBytes;
+  bytes = (bytes + block - 1) / block * block;
   int64_t smallest = bytes;
-  HEARTH_TRY(min_and_max(file.comm_, smallest, bytes));  // the hint may differ
-  const int64_t block = std::max<int64_t>(4096, medium.facts.block_bytes);
+  HEARTH_TRY(min_and_max(file.comm_, smallest, bytes));
   std::unique_ptr<StagingWindow> window;
   static_cast<void>(attempt([&] {
-    window.reset(new StagingWindow(file, (bytes + block - 1) / block * block));
+    window.reset(new StagingWindow(file, bytes));
     return Status();
   }));
   bool shared = false;
   if (file.local_) {
     HEARTH_TRY(share_memory(file, window.get(), shared));
   } else {
-    least = window != nullptr ? 1 : 0;
+    int64_t least = window != nullptr ? 1 : 0;
+    int64_t greatest = least;
     HEARTH_TRY(min_and_max(file.comm_, least, greatest));
     shared = least == 1;
   }
-  if (!shared) return {};
-  window->in_use_ = true;
-  file.staging_ = std::move(window);
+  if (shared) file.staging_ = std::move(window);
   return {};
 }
 
@@ -138,9 +150,7 @@ Status StagingWindow::plan(const Part& own, bool writing, int64_t& begin, int64_
   }
   std::erase_if(parts, [](const Part& part) { return part.end == 0; });
   fits = false;
-  // Readers copy from the page cache themselves, unless the hint asks for the window.
-  const bool wanted = writing || (file_.local_ && file_.medium_.choice == EngineChoice::window);
-  if (refused || parts.size() < 2 || !wanted || file_.atomic_) return {};
+  if (refused || parts.size() < 2 || !(writing || reads_) || file_.atomic_) return {};
   std::ranges::sort(parts, {}, &Part::begin);
   begin = parts[0].begin;
   end = 0;

@@ -59,6 +59,7 @@ class StagingWindow {
   };
 
   StagingWindow(OpenFile& file, int64_t buffer_bytes);
+  static Status make(OpenFile& file);
   /// Collective. `window`: nullptr if this process has no memory for it.
   static Status share_memory(OpenFile& file, StagingWindow* window, bool& shared);
   bool allocate();
@@ -80,6 +81,7 @@ class StagingWindow {
   void* own_ = nullptr;          // memory of rank 0
   std::byte* memory_ = nullptr;  // nullptr: by messages
   bool in_use_ = false;          // the current view is one for the window
+  bool reads_ = false;           // and all processes read through it
   std::vector<Part> parts_;      // of all processes, for plan()
 };
 

@@ -564,7 +564,7 @@ void Job::say_states(const std::string& headline) {
   say(headline);
   if (!some_rank_used_mpi()) return;
   tell_observer();
-  observer_.look();
+  observer_.sample();
   const Snapshot& seen = observer_.latest();
   size_t lines = 0;
   for (uint32_t index = 0; index < rank_count(); ++index) {

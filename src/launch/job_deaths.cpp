@@ -27,7 +27,7 @@ constexpr size_t kLinesMax = 16;
 std::vector<std::string> what_they_did(std::unique_ptr<Observer> observer, uint32_t died) {
   // The ranks that are being notified need the processors.
   os::lower_priority();
-  observer->look();
+  observer->sample();
   const Snapshot& seen = observer->latest();
   std::vector<std::string> lines;
   size_t left_out = 0;

@@ -120,21 +120,21 @@ std::vector<SeenMessage> read_queue(const shm::QueuedMessage* queue, uint32_t co
 
 }  // namespace
 
-bool has_looked(const SeenWait& wait, uint64_t before_ns) {
+bool has_polled(const SeenWait& wait, uint64_t before_ns) {
   // The thread may lose the processor between its poll and its reading of the clock.
   constexpr uint64_t kMarginNs = 10'000'000;
   return wait.beat_ns >= before_ns + kMarginNs;
 }
 
-bool copy_page(const shm::WaitPage& page, shm::WaitPage& copy) {
+bool copy_record(const shm::WaitRecord& record, shm::WaitRecord& copy) {
   for (int tries = 0; tries < kTriesMax; ++tries) {
     // Pairs with Writing (p2p/wait_diagnostics.cpp): the same even number before and after means that no
     // write overlapped.
-    const uint32_t before = atomic::load_acquire(page.version);
+    const uint32_t before = atomic::load_acquire(record.version);
     if (before % 2 == 0) {
-      std::memcpy(&copy, &page, sizeof copy);
+      std::memcpy(&copy, &record, sizeof copy);
       atomic::fence_full();
-      if (atomic::load_relaxed(page.version) == before) return true;
+      if (atomic::load_relaxed(record.version) == before) return true;
     }
     os::yield_processor();
   }
@@ -146,12 +146,12 @@ SeenRank read_rank(const shm::RankBlock& block, const ProcessCode* code) {
   rank.phase = static_cast<shm::RankPhase>(atomic::load_acquire(block.phase));
   rank.process.pid = static_cast<int>(block.pid);
   rank.process.ended = atomic::load_acquire(block.dead) != 0;
-  shm::WaitPage page;
-  if (rank.phase != shm::RankPhase::initialized || !copy_page(block.waiting, page)) return rank;
-  rank.threads_multiple = page.threads_multiple != 0;
-  rank.waits_left_out = page.waits_left_out;
+  shm::WaitRecord record;
+  if (rank.phase != shm::RankPhase::initialized || !copy_record(block.waiting, record)) return rank;
+  rank.threads_multiple = record.threads_multiple != 0;
+  rank.waits_left_out = record.waits_left_out;
   const shm::WaitEntry* last = nullptr;
-  for (const shm::WaitEntry& entry : page.waits) {
+  for (const shm::WaitEntry& entry : record.waits) {
     if (static_cast<shm::WaitKind>(entry.kind) == shm::WaitKind::none) {
       if (entry.beat_ns != 0 && (last == nullptr || entry.beat_ns > last->beat_ns)) last = &entry;
       continue;
@@ -167,16 +167,16 @@ SeenRank read_rank(const shm::RankBlock& block, const ProcessCode* code) {
     }
   }
   if (last != nullptr) rank.last_wait = read_wait(*last, code);
-  if (static_cast<shm::WaitKind>(page.polling.kind) != shm::WaitKind::none) {
-    rank.polling = read_wait(page.polling, code);
+  if (static_cast<shm::WaitKind>(record.polling.kind) != shm::WaitKind::none) {
+    rank.polling = read_wait(record.polling, code);
   }
   // Only waiting and polling ranks keep their published queues up to date.
   if (rank.waits.empty() && !rank.polling) return rank;
-  rank.unexpected_count = page.unexpected_count;
-  rank.posted_count = page.posted_count;
-  rank.unexpected = read_queue(page.unexpected, page.unexpected_count);
-  rank.posted = read_queue(page.posted, page.posted_count);
-  for (const shm::ShownComm& shown : page.comms) {
+  rank.unexpected_count = record.unexpected_count;
+  rank.posted_count = record.posted_count;
+  rank.unexpected = read_queue(record.unexpected, record.unexpected_count);
+  rank.posted = read_queue(record.posted, record.posted_count);
+  for (const shm::ShownComm& shown : record.comms) {
     if (shown.size > 0) rank.comms.push_back(read_comm(shown));
   }
   return rank;
@@ -191,7 +191,7 @@ void Observer::set_process(int rank, int pid, bool ended) {
   processes_[static_cast<size_t>(rank)] = {pid, ended};
 }
 
-void Observer::look_at_process(SeenProcess& process, Times& times, uint64_t now_ns) const {
+void Observer::sample_process(SeenProcess& process, Times& times, uint64_t now_ns) const {
   if (process.ended || process.pid <= 0) return;
   const std::string text = os::read_text(proc(process.pid, "stat").c_str());
   const size_t name_end = text.rfind(')');
@@ -217,7 +217,7 @@ void Observer::look_at_process(SeenProcess& process, Times& times, uint64_t now_
   if (process.blocked_in == "0") process.blocked_in.clear();
 }
 
-void Observer::look_at_traffic(Snapshot& now) {
+void Observer::sample_traffic(Snapshot& now) {
   const auto ranks = static_cast<size_t>(segment_.rank_count());
   Carried carried = {now.now_ns, {}, {}, {}, {}, std::vector<uint32_t>(ranks * ranks)};
   std::vector<double> in(ranks);
@@ -266,7 +266,7 @@ void Observer::keep() {
   for (int index = 0; index < segment_.rank_count(); ++index) kept_.push_back(segment_.rank(index));
 }
 
-void Observer::look(bool stacks) {
+void Observer::sample(bool stacks) {
   Snapshot now;
   now.now_ns = kept_.empty() ? os::now_ns() : kept_ns_;
   for (int index = 0; index < segment_.rank_count(); ++index) {
@@ -287,7 +287,7 @@ void Observer::look(bool stacks) {
     }
     rank.process.pid = pid;
     rank.process.ended = rank.process.ended || known.ended;
-    look_at_process(rank.process, times_[at], now.now_ns);
+    sample_process(rank.process, times_[at], now.now_ns);
     if (rank.threads_multiple && !rank.waits.empty() && !rank.process.ended) {
       std::vector<int> waiting;
       for (const SeenWait& wait : rank.waits) waiting.push_back(wait.thread);
@@ -301,26 +301,26 @@ void Observer::look(bool stacks) {
     }
     now.ranks.push_back(std::move(rank));
   }
-  look_at_traffic(now);
+  sample_traffic(now);
   kept_.clear();
   latest_ = std::move(now);
 }
 
-bool Observer::all_have_looked(uint64_t before_ns) const {
+bool Observer::all_have_polled(uint64_t before_ns) const {
   return std::all_of(latest_.ranks.begin(), latest_.ranks.end(), [before_ns](const SeenRank& rank) {
     return rank.process.ended ||
            std::all_of(rank.waits.begin(), rank.waits.end(),
-                       [before_ns](const SeenWait& wait) { return has_looked(wait, before_ns); });
+                       [before_ns](const SeenWait& wait) { return has_polled(wait, before_ns); });
   });
 }
 
-const Snapshot& Observer::look_well(bool has_time) {
-  look();
+const Snapshot& Observer::sample_twice(bool has_time) {
+  sample();
   const Snapshot before = latest_;
   for (int more = has_time ? kMoreLooksMax : 0;; --more) {
     os::sleep_ns(kBetweenLooksNs);
-    look(true);
-    if (more == 0 || all_have_looked(before.now_ns)) break;
+    sample(true);
+    if (more == 0 || all_have_polled(before.now_ns)) break;
   }
   latest_.before_ns = before.now_ns;
   for (size_t index = 0; index < latest_.ranks.size(); ++index) {

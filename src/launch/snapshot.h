@@ -109,12 +109,12 @@ class Observer {
   void set_process(int rank, int pid, bool ended);
   /// Samples all ranks. Processor time is that since the previous sample. With `stacks`, also samples the
   /// stacks of processes that sleep outside MPI, as far as the system permits it.
-  void look(bool stacks = false);
+  void sample(bool stacks = false);
   /// Copies the published state of all ranks, which is fast; the next sample is taken from the copy.
   void keep();
   /// Samples twice, a moment apart, and keeps only the waits that are in both samples. Ranks that have not
   /// polled in between, because they lack a processor, are given more time if `has_time`.
-  const Snapshot& look_well(bool has_time);
+  const Snapshot& sample_twice(bool has_time);
   const Snapshot& latest() const { return latest_; }
 
  private:
@@ -122,9 +122,9 @@ class Observer {
     uint64_t at_ns = 0;
     uint64_t used_ns = 0;
   };
-  bool all_have_looked(uint64_t before_ns) const;
-  void look_at_traffic(Snapshot& now);
-  void look_at_process(SeenProcess& process, Times& times, uint64_t now_ns) const;
+  bool all_have_polled(uint64_t before_ns) const;
+  void sample_traffic(Snapshot& now);
+  void sample_process(SeenProcess& process, Times& times, uint64_t now_ns) const;
 
   const shm::Segment& segment_;
   SymbolTables tables_;
@@ -150,10 +150,10 @@ class Observer {
 };
 
 /// Whether the waiting rank has polled without success since that time.
-bool has_looked(const SeenWait& wait, uint64_t before_ns);
+bool has_polled(const SeenWait& wait, uint64_t before_ns);
 /// A consistent copy of a rank's wait diagnostics; false if they are written all the time, or if the writer
 /// died while writing.
-bool copy_page(const shm::WaitPage& page, shm::WaitPage& copy);
+bool copy_record(const shm::WaitRecord& record, shm::WaitRecord& copy);
 /// Addresses have no names if `code` is nullptr.
 SeenRank read_rank(const shm::RankBlock& block, const ProcessCode* code);
 

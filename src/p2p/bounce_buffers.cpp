@@ -9,9 +9,9 @@
 namespace hearth::p2p {
 namespace {
 
-// Two thirds of a pool, of which part_bytes_max is a quarter, divided among all peers.
-int64_t share_of_pool(size_t part_bytes_max, int processes) {
-  return static_cast<int64_t>(part_bytes_max) * 8 / 3 / std::max(processes - 1, 1);
+// Two thirds of a pool, of which fragment_bytes_max is a quarter, divided among all peers.
+int64_t share_of_pool(size_t fragment_bytes_max, int processes) {
+  return static_cast<int64_t>(fragment_bytes_max) * 8 / 3 / std::max(processes - 1, 1);
 }
 
 }  // namespace
@@ -22,7 +22,7 @@ BounceBuffers::BounceBuffers(PeerIndex self, const PeerRoom& room, transport::Tr
       runs_(transport.bounce_buffers()),
       deferred_(deferred),
       errors_(errors),
-      recycled_bytes_max_(share_of_pool(runs_.part_bytes_max(), room.count)),
+      recycled_bytes_max_(share_of_pool(runs_.fragment_bytes_max(), room.count)),
       recycled_(room) {}
 
 BounceBuffers::~BounceBuffers() {
@@ -30,33 +30,34 @@ BounceBuffers::~BounceBuffers() {
 }
 
 int BounceBuffers::take(PeerIndex to, size_t bytes, bool gap) {
-  const int cell = runs_.take(bytes, gap);
-  if (cell >= 0) note_receiver(cell, to);
-  return cell;
+  const int buffer = runs_.take(bytes, gap);
+  if (buffer >= 0) note_receiver(buffer, to);
+  return buffer;
 }
 
-void BounceBuffers::grow_receivers(size_t cells) try {
-  receivers_.resize(cells, MPI_PROC_NULL);
+void BounceBuffers::grow_receivers(size_t buffers) try {
+  receivers_.resize(buffers, MPI_PROC_NULL);
 } catch (const std::bad_alloc&) {
-  errors_.out_of_memory("the table of cells");
+  errors_.out_of_memory("the table of bounce buffers");
 }
 
-void BounceBuffers::came(PeerIndex from, const CellPart& part) {
-  if (!(part.cell & kCellOfReceiver)) return;
-  const size_t cell = part.cell & ~kCellOfReceiver;
-  if (cell >= receivers_.size() || receivers_[cell] != from) refuse(from, part);
-  receivers_[cell] = MPI_PROC_NULL;
+void BounceBuffers::came(PeerIndex from, const Fragment& fragment) {
+  if (!(fragment.buffer & kBufferOfReceiver)) return;
+  const size_t buffer = fragment.buffer & ~kBufferOfReceiver;
+  if (buffer >= receivers_.size() || receivers_[buffer] != from) refuse(from, fragment);
+  receivers_[buffer] = MPI_PROC_NULL;
 }
 
-const std::byte* BounceBuffers::memory_of(PeerIndex from, const CellPart& part) const {
-  const std::byte* memory = runs_.memory(owner_of(part, self_, from), number_of(part), part.bytes);
-  if (memory == nullptr) refuse(from, part);
+const std::byte* BounceBuffers::memory_of(PeerIndex from, const Fragment& fragment) const {
+  const std::byte* memory =
+      runs_.memory(owner_of(fragment, self_, from), number_of(fragment), fragment.bytes);
+  if (memory == nullptr) refuse(from, fragment);
   return memory;
 }
 
-void BounceBuffers::drop(PeerIndex from, const CellPart& part) {
-  if (runs_.memory(owner_of(part, self_, from), number_of(part), part.bytes) != nullptr) {
-    deferred_.release(from, part);
+void BounceBuffers::drop(PeerIndex from, const Fragment& fragment) {
+  if (runs_.memory(owner_of(fragment, self_, from), number_of(fragment), fragment.bytes) != nullptr) {
+    deferred_.release(from, fragment);
   }
 }
 
@@ -68,18 +69,18 @@ void BounceBuffers::release_recycled(PeerIndex peer) {
 void BounceBuffers::reclaim(PeerIndex process) {
   for (size_t at = 0; at < receivers_.size(); ++at) {
     if (receivers_[at] != process) continue;
-    const auto cell = static_cast<int>(at);
-    if (!runs_.returned(self_, cell, runs_.ticket(self_, cell))) {
-      runs_.release(self_, cell, self_);
+    const auto buffer = static_cast<int>(at);
+    if (!runs_.returned(self_, buffer, runs_.ticket(self_, buffer))) {
+      runs_.release(self_, buffer, self_);
     }
     receivers_[at] = MPI_PROC_NULL;
   }
 }
 
-void BounceBuffers::refuse(PeerIndex from, const CellPart& part) const {
+void BounceBuffers::refuse(PeerIndex from, const Fragment& fragment) const {
   shm::report_corruption(
-      "rank %d tells rank %d of %u bytes in cell %d of rank %d's pool, which are not there", from, self_,
-      part.bytes, number_of(part), owner_of(part, self_, from));
+      "rank %d tells rank %d of %u bytes in bounce buffer %d of rank %d's pool, which are not there", from,
+      self_, fragment.bytes, number_of(fragment), owner_of(fragment, self_, from));
 }
 
 }  // namespace hearth::p2p

@@ -1,6 +1,6 @@
-// The bounce buffers of this process's messages beyond the life cycle of a single run (shm/cells.h): which
-// process has a run of the own pool, so that it can be reclaimed if that process dies, and the runs that are
-// kept for recycling (recycled_buffers.h). A fragment names its run by CellPart.
+// The bounce buffers of this process's messages beyond the life cycle of a single run (shm/buffer_pool.h):
+// which process has a run of the own pool, so that it can be reclaimed if that process dies, and the runs
+// that are kept for recycling (recycled_buffers.h). A fragment names its run by Fragment.
 //
 // Owned by the engine, under the library's lock.
 #pragma once
@@ -32,11 +32,11 @@ class BounceBuffers {
   RecycledBuffers& recycled(PeerIndex peer) { return recycled_[static_cast<size_t>(peer)]; }
 
   // Runs that this process fills.
-  /// Takes free cells of the own pool for a fragment to `to`; -1: none. `gap`: see transport.h.
+  /// Takes free buffers of the own pool for a fragment to `to`; -1: none. `gap`: see transport.h.
   int take(PeerIndex to, size_t bytes, bool gap);
   /// A recycled run of the own pool goes to a peer again.
-  void note_receiver(int cell, PeerIndex receiver) {
-    const auto at = static_cast<size_t>(cell);
+  void note_receiver(int buffer, PeerIndex receiver) {
+    const auto at = static_cast<size_t>(buffer);
     if (__builtin_expect(at >= receivers_.size(), 0)) grow_receivers(at + 1);
     receivers_[at] = receiver;
   }
@@ -44,23 +44,23 @@ class BounceBuffers {
   // Runs that a peer has filled.
   /// A fragment from a peer: a run of the own pool is back. A run that this process has not sent to the peer
   /// ends the job.
-  void came(PeerIndex from, const CellPart& part);
+  void came(PeerIndex from, const Fragment& fragment);
   /// Its memory; a run that does not exist ends the job.
-  const std::byte* memory_of(PeerIndex from, const CellPart& part) const;
+  const std::byte* memory_of(PeerIndex from, const Fragment& fragment) const;
   /// Keeps an emptied run for recycling if `may_keep` and there is an allowance, otherwise releases it.
-  void emptied(PeerIndex from, const CellPart& part, bool may_keep) {
-    if (!may_keep || !recycled(from).keep(part)) deferred_.release(from, part);
+  void emptied(PeerIndex from, const Fragment& fragment, bool may_keep) {
+    if (!may_keep || !recycled(from).keep(fragment)) deferred_.release(from, fragment);
   }
   /// Releases a run whose message is not received.
-  void drop(PeerIndex from, const CellPart& part);
+  void drop(PeerIndex from, const Fragment& fragment);
   /// Releases the runs kept for a peer.
   void release_recycled(PeerIndex peer);
   /// Reclaims the runs of the own pool that a dead process has not released.
   void reclaim(PeerIndex process);
-  [[noreturn, gnu::cold]] void refuse(PeerIndex from, const CellPart& part) const;
+  [[noreturn, gnu::cold]] void refuse(PeerIndex from, const Fragment& fragment) const;
 
  private:
-  [[gnu::cold]] void grow_receivers(size_t cells);
+  [[gnu::cold]] void grow_receivers(size_t buffers);
 
   const PeerIndex self_;
   transport::BounceBuffers& runs_;
@@ -68,7 +68,7 @@ class BounceBuffers {
   const FatalErrors& errors_;
   const int64_t recycled_bytes_max_;
   PeerTable<RecycledBuffers> recycled_;  // by peer
-  std::vector<PeerIndex> receivers_;     // by own cell: the process that it was sent to
+  std::vector<PeerIndex> receivers_;     // by own buffer: the process that it was sent to
 };
 
 }  // namespace hearth::p2p

@@ -58,8 +58,8 @@ single_copy::Message message_of(PeerIndex helper, const CooperativeRequest& coop
           static_cast<size_t>(cooperative_request.bytes), sizes};
 }
 
-bool cells_hold(const PairProtocol& limits, uint64_t bytes) {
-  return bytes <= limits.part_bytes_max * static_cast<uint64_t>(limits.cells_in_flight_max);
+bool bounce_buffers_hold(const PairProtocol& limits, uint64_t bytes) {
+  return bytes <= limits.fragment_bytes_max * static_cast<uint64_t>(limits.fragments_in_flight_max);
 }
 
 }  // namespace
@@ -82,11 +82,11 @@ void CopyOffers::reload() {
 // Only messages that bounce buffers can hold have a choice, so longer ones neither end a trial nor show a
 // lag.
 void CopyOffers::ended(const MatchKey& key, uint64_t bytes) {
-  if (cells_hold(pairs_.limits_for(key), bytes)) of(key.peer).skew.zero_copy_ended();
+  if (bounce_buffers_hold(pairs_.limits_for(key), bytes)) of(key.peer).skew.zero_copy_ended();
 }
 
 void CopyOffers::waited(const MatchKey& key, uint64_t bytes, uint64_t waited_ns) {
-  if (cells_hold(pairs_.limits_for(key), bytes)) of(key.peer).skew.update(bytes, waited_ns);
+  if (bounce_buffers_hold(pairs_.limits_for(key), bytes)) of(key.peer).skew.update(bytes, waited_ns);
 }
 
 void CopyOffers::declined(PeerIndex peer, uint8_t flags) {
@@ -114,7 +114,8 @@ CopyOffers::Offer CopyOffers::offer(const Request& request, uint64_t bytes) {
     return {};
   }
   const bool to_self = to == access_.self();
-  if (skew_aware_ && !to_self && cells_hold(limits, bytes) && peer.skew.prefers_cells()) return {};
+  if (skew_aware_ && !to_self && bounce_buffers_hold(limits, bytes) && peer.skew.prefers_bounce_buffers())
+    return {};
   const std::byte* data = first_byte(request);
   Offer offer;
   if (bytes >= limits.arena_bytes_min && !peer.arena_declined) {

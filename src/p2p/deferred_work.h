@@ -40,7 +40,7 @@ class DeferredWork {
   /// Releases the bounce buffers of a fragment from this process soon. The owner uses other buffers
   /// meanwhile. The bytes that all receivers together withhold are bounded, so the owner always has some,
   /// even if this process does not call MPI for a long time.
-  void release(PeerIndex from, const CellPart& part);
+  void release(PeerIndex from, const Fragment& fragment);
   /// Releases all of them now.
   void release_now();
 
@@ -48,7 +48,7 @@ class DeferredWork {
   static constexpr int kEntriesMax = 8;
   struct Emptied {
     PeerIndex from;  // the process that filled them
-    CellPart part;
+    Fragment fragment;
   };
   struct Sent {
     PeerIndex to;

@@ -127,7 +127,7 @@ bool EagerPath::is_flow_blocked(PeerIndex to) {
   shm::RingWriter* ring = peer(to).rings.to;
   if (ring == nullptr) return transport_.unexpected_kib_at(to) > unexpected_kib_max_;
   if (__builtin_expect(ring->unexpected_kib() <= unexpected_kib_max_, 1)) return false;
-  ring->look();
+  ring->update_credit();
   return ring->unexpected_kib() > unexpected_kib_max_;
 }
 

@@ -32,7 +32,7 @@ shm::Arena* arena_of(const EngineSetup& setup) {
 shm::LongTraffic* traffic_of(const EngineSetup& setup) {
   return setup.node == nullptr ? nullptr : &setup.node->block().traffic;
 }
-shm::WaitPage* wait_page_of(const EngineSetup& setup) {
+shm::WaitRecord* wait_record_of(const EngineSetup& setup) {
   return setup.node == nullptr ? nullptr : &setup.node->block().waiting;
 }
 
@@ -40,9 +40,9 @@ shm::WaitPage* wait_page_of(const EngineSetup& setup) {
 
 Engine::Engine(const EngineSetup& setup)
     : transport_(*setup.transport),
-      processes_(setup.size, setup.size_max, deferred_, setup.new_context),
       errors_(setup.self, setup.fatal, matching_.unexpected()),
       requests_(setup.self, matching_.posted(), errors_),
+      processes_(setup.size, setup.size_max, deferred_, setup.new_context),
       failures_(processes_.set(), setup.liveness),
       pairs_(
           processes_.set(), setup.relation, transport_, arena_of(setup),
@@ -67,7 +67,7 @@ Engine::Engine(const EngineSetup& setup)
       receives_(setup.self, {transport_, matching_, requests_, pairs_, buffers_, copies_, sends_, answers_,
                              errors_, setup.recorder, traffic_of(setup), counters_}),
       threads_(transport_, setup.backstop_ns),
-      wait_publisher_(wait_page_of(setup), requests_.pool(), matching_, setup.check_liveness),
+      wait_publisher_(wait_record_of(setup), requests_.pool(), matching_, setup.check_liveness),
       wait_profile_(setup.recorder, requests_.pool()),
       waiting_(setup.wait, {*this, threads_, wait_publisher_, wait_profile_, counters_}),
       failure_handler_(setup.self, {transport_, matching_, requests_, failures_, answers_, eager_, buffers_,

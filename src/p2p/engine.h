@@ -251,16 +251,16 @@ class Engine {
   bool on_cooperative_request(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
   bool take_inline(shm::RingReader& ring, void* buffer, const datatype::Type& type, uint64_t bytes,
                    uint64_t match, int call);
-  bool poll_transport() { return transport_.poll(&Engine::handle, this) > 0; }
+  bool poll_transport() { return transport_.poll_directly(&Engine::handle, this) > 0; }
   void post(Request& request);
   void deliver(Request& request, UnexpectedMessage* message);
 
   transport::Transport& transport_;
-  KnownProcesses processes_;
   EngineCounters counters_;
   Matching matching_;
   const FatalErrors errors_;
   RequestTable requests_;
+  KnownProcesses processes_;
   FailureRecord failures_;
   PairTable pairs_;
   DeferredWork deferred_;

@@ -3,8 +3,8 @@
 //
 //   eager            the whole message
 //   rendezvous       start of a long message: its length, its address, and the first fragment if there is one
-//   cells            another fragment of a long message, in bounce buffers
-//   fragment         a fragment inside the ring, if no bounce buffer is free
+//   buffered_fragment  another fragment of a long message, in bounce buffers
+//   ring_fragment    a fragment inside the ring, if no bounce buffer is free
 //   clear_to_send    receiver to sender: matched, send the rest (only if the sender waits for it)
 //   finished         receiver to sender: the message has been copied directly from the send buffer
 //   cooperative_request  receiver to sender: copy together with the receiver, or write the whole message
@@ -34,8 +34,8 @@ using objects::PeerIndex;
 enum class PacketKind : uint8_t {
   eager = 1,
   rendezvous,
-  cells,
-  fragment,
+  buffered_fragment,
+  ring_fragment,
   clear_to_send,
   finished,
   matched,
@@ -86,25 +86,25 @@ constexpr uint8_t kNotWritten = 1;
 constexpr uint8_t kNeverWritten = 2;
 
 /// A fragment in bounce buffers of its sender, or in recycled ones of its receiver (recycled_buffers.h).
-struct CellPart {
-  uint32_t cell;   // first cell; kCellOfReceiver is a flag in it
-  uint32_t bytes;  // 0: no fragment
+struct Fragment {
+  uint32_t buffer;  // first buffer; kBufferOfReceiver is a flag in it
+  uint32_t bytes;   // 0: no fragment
 };
-constexpr uint32_t kCellOfReceiver = uint32_t{1} << 31;
-/// The process whose pool has the cells of a fragment that `self` got from `from`.
-constexpr PeerIndex owner_of(const CellPart& part, PeerIndex self, PeerIndex from) {
-  return part.cell & kCellOfReceiver ? self : from;
+constexpr uint32_t kBufferOfReceiver = uint32_t{1} << 31;
+/// The process whose pool has the buffers of a fragment that `self` got from `from`.
+constexpr PeerIndex owner_of(const Fragment& fragment, PeerIndex self, PeerIndex from) {
+  return fragment.buffer & kBufferOfReceiver ? self : from;
 }
-/// The first of its cells.
-constexpr int number_of(const CellPart& part) {
-  return static_cast<int>(part.cell & ~kCellOfReceiver);
+/// The first of its buffers.
+constexpr int number_of(const Fragment& fragment) {
+  return static_cast<int>(fragment.buffer & ~kBufferOfReceiver);
 }
 
-/// Payload of `rendezvous`; each `cells` packet carries one further CellPart. Without an exposed buffer the
-/// address is omitted: the packet then takes one slot, and a slot never crosses a cache line.
+/// Payload of `rendezvous`; each `buffered_fragment` carries one further Fragment. Without an exposed buffer
+/// the address is omitted: the packet then takes one slot, and a slot never crosses a cache line.
 struct RendezvousStart {
   uint64_t bytes;
-  CellPart part;
+  Fragment fragment;
   uint64_t address;  // with kSingleCopy or kInArena
 };
 constexpr size_t rendezvous_bytes(uint8_t flags) {
@@ -120,7 +120,7 @@ struct CooperativeRequest {
 
 static_assert(sizeof(RendezvousStart) <= shm::kLineBytes - shm::kHeaderBytes, "one line");
 static_assert(rendezvous_bytes(0) <= shm::kSlotBytes - shm::kHeaderBytes, "one slot");
-static_assert(sizeof(CellPart) <= shm::kSlotBytes - shm::kHeaderBytes, "one slot");
+static_assert(sizeof(Fragment) <= shm::kSlotBytes - shm::kHeaderBytes, "one slot");
 static_assert(sizeof(CooperativeRequest) <= shm::kLineBytes - shm::kHeaderBytes, "one line");
 
 constexpr uint64_t match_word(uint32_t context, int tag) {

@@ -43,19 +43,19 @@ void LoadPolicy::update(uint64_t bytes, uint64_t in_order_ns, uint64_t four_page
   }
 }
 
-void LoadPolicy::copy(bool four_pages, void* to, const std::byte* cell, size_t bytes) {
-  if (four_pages) return copy::run(copy::Engine::four_pages, to, cell, bytes);
-  copy_bytes(to, cell, bytes);
+void LoadPolicy::copy(bool four_pages, void* to, const std::byte* from, size_t bytes) {
+  if (four_pages) return copy::run(copy::Engine::four_pages, to, from, bytes);
+  copy_bytes(to, from, bytes);
 }
 
-void LoadPolicy::read(void* to, const std::byte* cell, size_t bytes) {
+void LoadPolicy::read(void* to, const std::byte* from, size_t bytes) {
   const bool is_second = first_bytes_ != 0;
   if (choice_ != Choice::by_time || (!is_second && lost_ == 0 && ++pieces_ < kPiecesPerTrial))
-    return copy(four_pages_, to, cell, bytes);
+    return copy(four_pages_, to, from, bytes);
   // Alternates which order goes first, because the first fragment of a message takes longer than the next.
   const bool four_pages = begins_with_four_ != is_second;
   const uint64_t begin_ns = os::now_ns();
-  copy(four_pages, to, cell, bytes);
+  copy(four_pages, to, from, bytes);
   const uint64_t took_ns = os::now_ns() - begin_ns;
   if (!is_second) {
     first_bytes_ = bytes;

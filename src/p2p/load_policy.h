@@ -30,7 +30,7 @@ class LoadPolicy {
     return bytes >= kBytesMin && message_bytes <= kMessageBytesMax;
   }
   /// Pre: has_choice().
-  void read(void* to, const std::byte* cell, size_t bytes);
+  void read(void* to, const std::byte* from, size_t bytes);
   bool reads_four_pages() const { return four_pages_; }
   /// Updates the policy with a trial: a fragment of `bytes` bytes took these times in each order.
   void update(uint64_t bytes, uint64_t in_order_ns, uint64_t four_pages_ns);
@@ -39,7 +39,7 @@ class LoadPolicy {
   static constexpr size_t kBytesMin = 8192;
   static constexpr int64_t kMessageBytesMax = 256 * 1024;
 
-  static void copy(bool four_pages, void* to, const std::byte* cell, size_t bytes);
+  static void copy(bool four_pages, void* to, const std::byte* from, size_t bytes);
 
   Choice choice_;
   bool four_pages_;

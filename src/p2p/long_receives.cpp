@@ -36,7 +36,7 @@ LongReceives::LongReceives(PeerIndex self, const Parts& parts)
       traffic_(parts.traffic),
       counters_(parts.counters),
       prefault_(param::get_flag(param::Id::p2p_prefault)),
-      keep_buffers_(param::get_flag(param::Id::p2p_keep_cells)),
+      keep_buffers_(param::get_flag(param::Id::p2p_recycle_buffers)),
       expected_(parts.pairs.room()) {}
 
 LongReceives::~LongReceives() {
@@ -66,9 +66,9 @@ ReceiveStream& LongReceives::make_stream(PeerIndex from, const shm::PacketHeader
   stream->address = start.address;
   stream->total_bytes = static_cast<int64_t>(start.bytes);
   stream->keeps_buffers = keep_buffers_ && stream->total_bytes <= buffers_.recycled_bytes_max();
-  if (start.part.bytes != 0) {
-    keep_part(*stream, start.part);
-    announce(*stream, start.part.bytes);
+  if (start.fragment.bytes != 0) {
+    keep_fragment(*stream, start.fragment);
+    announce(*stream, start.fragment.bytes);
   }
   // Further fragments follow without a request only if a first one has arrived. A held message is listed when
   // it is matched.
@@ -86,7 +86,7 @@ void LongReceives::on_rendezvous(PeerIndex from, const shm::PacketHeader& header
     shm::report_corruption("rank %d announces a message of %llu bytes to rank %d", from,
                            static_cast<unsigned long long>(start.bytes), self_);
   }
-  if (start.part.bytes != 0) note_arrival(from, start.part);
+  if (start.fragment.bytes != 0) note_arrival(from, start.fragment);
   ReceiveStream& stream = make_stream(from, header, start);
   const MatchKey key = {context_of(header.match), from, tag_of(header.match)};
   if (recorder_ != nullptr && recorder_->tracing()) recorder_->arrived(from, start.bytes, key.tag);
@@ -112,8 +112,8 @@ void LongReceives::attach(ReceiveStream& stream, Request& request, int tag) {
         Prefault(first_byte(request),
                  static_cast<size_t>(std::min(stream.total_bytes, request.count * request.type->size)));
   }
-  for (const CellPart& part : stream.parts) take_part(stream, part);
-  stream.parts.clear();
+  for (const Fragment& fragment : stream.fragments) take_fragment(stream, fragment);
+  stream.fragments.clear();
   if (nothing_sent) copy_offered(stream, request);
   finish_if_whole(stream);
 }
@@ -153,25 +153,25 @@ bool LongReceives::await_buffer(ReceiveStream& stream) {
 
 // Fragments.
 
-void LongReceives::on_part(PeerIndex from, uint32_t cookie, const CellPart& part) {
-  note_arrival(from, part);
+void LongReceives::on_buffered_fragment(PeerIndex from, uint32_t cookie, const Fragment& fragment) {
+  note_arrival(from, fragment);
   ReceiveStream* stream = find(from, cookie);
-  if (stream == nullptr) return buffers_.drop(from, part);  // the receive has been dropped
-  announce(*stream, part.bytes);
-  if (stream->request == nullptr) return keep_part(*stream, part);
-  take_part(*stream, part);
+  if (stream == nullptr) return buffers_.drop(from, fragment);  // the receive has been dropped
+  announce(*stream, fragment.bytes);
+  if (stream->request == nullptr) return keep_fragment(*stream, fragment);
+  take_fragment(*stream, fragment);
   finish_if_whole(*stream);
 }
 
 // If a recycled buffer arrived, the earlier fragment that this process sent in it counts as acknowledged. Its
 // release mark is still not set, because the buffer may be kept here now. If the buffer belongs to this
 // process's pool, the peer no longer holds it.
-void LongReceives::note_arrival(PeerIndex from, const CellPart& part) {
-  sends_.note_answer(from, part);
-  buffers_.came(from, part);
+void LongReceives::note_arrival(PeerIndex from, const Fragment& fragment) {
+  sends_.note_answer(from, fragment);
+  buffers_.came(from, fragment);
 }
 
-void LongReceives::on_fragment(PeerIndex from, uint32_t cookie, const std::byte* payload, size_t bytes) {
+void LongReceives::on_ring_fragment(PeerIndex from, uint32_t cookie, const std::byte* payload, size_t bytes) {
   ReceiveStream* stream = find(from, cookie);
   if (stream == nullptr || stream->request == nullptr) return;
   announce(*stream, static_cast<int64_t>(bytes));
@@ -187,17 +187,17 @@ void LongReceives::announce(ReceiveStream& stream, int64_t bytes) const {
                          static_cast<long long>(stream.total_bytes), self_);
 }
 
-// Stores a fragment that arrived before the match. A sender has at most kCellsInFlightMax fragments in
+// Stores a fragment that arrived before the match. A sender has at most kFragmentsInFlightMax fragments in
 // flight.
-void LongReceives::keep_part(ReceiveStream& stream, const CellPart& part) const {
-  if (stream.parts.size() == kCellsInFlightMax) buffers_.refuse(stream.from, part);
-  stream.parts.push_back(part);
+void LongReceives::keep_fragment(ReceiveStream& stream, const Fragment& fragment) const {
+  if (stream.fragments.size() == kFragmentsInFlightMax) buffers_.refuse(stream.from, fragment);
+  stream.fragments.push_back(fragment);
 }
 
-void LongReceives::take_part(ReceiveStream& stream, const CellPart& part) {
-  take_bytes(stream, buffers_.memory_of(stream.from, part), part.bytes);
-  chaos::at(chaos::Point::cell_emptied);
-  buffers_.emptied(stream.from, part, stream.keeps_buffers);
+void LongReceives::take_fragment(ReceiveStream& stream, const Fragment& fragment) {
+  take_bytes(stream, buffers_.memory_of(stream.from, fragment), fragment.bytes);
+  chaos::at(chaos::Point::buffer_emptied);
+  buffers_.emptied(stream.from, fragment, stream.keeps_buffers);
 }
 
 void LongReceives::take_bytes(ReceiveStream& stream, const std::byte* data, int64_t bytes) {
@@ -276,7 +276,7 @@ void LongReceives::end(ReceiveStream& stream, Status status) {
 }
 
 void LongReceives::drop(ReceiveStream& stream) {
-  for (const CellPart& part : stream.parts) buffers_.drop(stream.from, part);
+  for (const Fragment& fragment : stream.fragments) buffers_.drop(stream.from, fragment);
   unlist(expected_from(stream.from), stream);
   streams_.destroy(&stream);
 }

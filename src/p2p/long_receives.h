@@ -3,7 +3,7 @@
 //   sender                                          receiver
 //   rendezvous {length, address, fragment}   ->     matches (or waits), copies the fragment out, marks its
 //                                                   buffer as free
-//   cells {next fragment}                    ->     ...
+//   buffered_fragment {next fragment}        ->     ...
 //   may fill a released buffer again         <-     release mark
 //
 // So the bounce buffers are the credit, and no handshake is needed: a sender holds at most a few of them for
@@ -71,8 +71,8 @@ class LongReceives {
 
   // Packets of the sender. False: the packet is invalid.
   void on_rendezvous(PeerIndex from, const shm::PacketHeader& header, const std::byte* payload);
-  void on_part(PeerIndex from, uint32_t cookie, const CellPart& part);
-  void on_fragment(PeerIndex from, uint32_t cookie, const std::byte* payload, size_t bytes);
+  void on_buffered_fragment(PeerIndex from, uint32_t cookie, const Fragment& fragment);
+  void on_ring_fragment(PeerIndex from, uint32_t cookie, const std::byte* payload, size_t bytes);
   void on_recall(PeerIndex from, uint32_t cookie);
   bool on_written(PeerIndex from, uint32_t cookie, uint8_t flags);
   bool on_buffer_came(PeerIndex from, uint32_t slot);
@@ -83,10 +83,10 @@ class LongReceives {
   std::vector<ReceiveStream*>& expected_from(PeerIndex from) { return expected_[static_cast<size_t>(from)]; }
   ReceiveStream* find(PeerIndex from, uint32_t cookie);
   ReceiveStream& make_stream(PeerIndex from, const shm::PacketHeader& header, const RendezvousStart& start);
-  void note_arrival(PeerIndex from, const CellPart& part);
+  void note_arrival(PeerIndex from, const Fragment& fragment);
   void announce(ReceiveStream& stream, int64_t bytes) const;
-  void keep_part(ReceiveStream& stream, const CellPart& part) const;
-  void take_part(ReceiveStream& stream, const CellPart& part);
+  void keep_fragment(ReceiveStream& stream, const Fragment& fragment) const;
+  void take_fragment(ReceiveStream& stream, const Fragment& fragment);
   void take_bytes(ReceiveStream& stream, const std::byte* data, int64_t bytes);
   void copy_offered(ReceiveStream& stream, const Request& request);
   bool await_buffer(ReceiveStream& stream);

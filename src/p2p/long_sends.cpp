@@ -16,7 +16,7 @@ namespace {
 // The protocol by which the message begins; it may change to bounce buffers later (on_clear_to_send).
 Protocol way_of(const SendStream& stream) {
   if (stream.offered == kInArena) return Protocol::arena;
-  return stream.offered == kSingleCopy ? Protocol::single_copy : Protocol::cells;
+  return stream.offered == kSingleCopy ? Protocol::single_copy : Protocol::bounce_buffers;
 }
 
 }  // namespace
@@ -95,9 +95,9 @@ void LongSends::announce(Request& request, SendStream& stream, bool held, CopyOf
   start.address = offer.address;
   stream.offered = offer.flags;
   stream.exposure = std::move(offer.exposure);
-  stream.held = held || stream.offered != 0 || !fill_part(stream, start.part);
+  stream.held = held || stream.offered != 0 || !fill_fragment(stream, start.fragment);
   auto flags = static_cast<uint8_t>((request.await_match ? kSynchronous : 0) | stream.offered);
-  if (pairs_.limits_for(request.key).part_bytes_max == 0 && transfers_.reaches(to) &&
+  if (pairs_.limits_for(request.key).fragment_bytes_max == 0 && transfers_.reaches(to) &&
       datatype::is_one_run(*request.type, request.count)) {
     flags |= kInOneRun;
   }
@@ -116,9 +116,9 @@ void LongSends::announce(Request& request, SendStream& stream, bool held, CopyOf
 // Retires the fragments that the receiver has emptied. The first one shows that the message has been matched.
 void LongSends::retire(SendStream& stream) {
   while (stream.in_flight > 0) {
-    const SendStream::Part& part = stream.parts[static_cast<size_t>(stream.oldest)];
-    if (part.cell >= 0 && !runs_.returned(part.owner, part.cell, part.ticket)) return;
-    stream.oldest = (stream.oldest + 1) % kCellsInFlightMax;
+    const SendStream::Sent& sent = stream.in_buffers[static_cast<size_t>(stream.oldest)];
+    if (sent.buffer >= 0 && !runs_.returned(sent.owner, sent.buffer, sent.ticket)) return;
+    stream.oldest = (stream.oldest + 1) % kFragmentsInFlightMax;
     --stream.in_flight;
     stream.cleared = true;
   }
@@ -128,7 +128,7 @@ void LongSends::retire(SendStream& stream) {
 // because they are not worth a packet. Sets the length of the fragment: the run is filled to its previous
 // length, because the receiver keeps only the length that was filled, so a shorter fragment would shorten the
 // buffer permanently.
-bool LongSends::take_recycled(const SendStream& stream, int64_t& bytes, CellPart& run) {
+bool LongSends::take_recycled(const SendStream& stream, int64_t& bytes, Fragment& run) {
   const PeerIndex to = stream.request->key.peer;
   RecycledBuffers& recycled = buffers_.recycled(to);
   while (!recycled.empty()) {
@@ -143,58 +143,58 @@ bool LongSends::take_recycled(const SendStream& stream, int64_t& bytes, CellPart
   return false;
 }
 
-// Takes free cells of the own pool; -1: none. If buffers that peers keep leave no room for a long run, a
+// Takes free buffers of the own pool; -1: none. If buffers that peers keep leave no room for a long run, a
 // shorter run is used, because the peers may have no reason to release any of them soon.
-int LongSends::take_cells(SendStream& stream, int64_t& bytes) {
+int LongSends::take_buffers(SendStream& stream, int64_t& bytes) {
   const PeerIndex to = stream.request->key.peer;
   const bool gap = !pairs_.at(to).store_policy.streams() && buffers_.recycled(to).one_way();
-  int cell = buffers_.take(to, static_cast<size_t>(bytes), gap);
-  if (cell < 0) retire(stream);
-  while (cell < 0 && stream.in_flight == 0 && bytes >= 2 * kPartBytesMin) {
+  int buffer = buffers_.take(to, static_cast<size_t>(bytes), gap);
+  if (buffer < 0) retire(stream);
+  while (buffer < 0 && stream.in_flight == 0 && bytes >= 2 * kFragmentBytesMin) {
     bytes /= 2;
-    cell = buffers_.take(to, static_cast<size_t>(bytes), gap);
+    buffer = buffers_.take(to, static_cast<size_t>(bytes), gap);
   }
-  return cell;
+  return buffer;
 }
 
 // Writes the next fragment of a message into recycled buffers of the pair, otherwise into new ones of the own
-// pool. False: wait, because the message has reached its limit of fragments in flight or no cells are free.
+// pool. False: wait, because the message has reached its limit of fragments in flight or no buffers are free.
 // Release marks are polled only then, because each poll takes the mark's cache line away from the receiver.
-bool LongSends::fill_part(SendStream& stream, CellPart& part) {
+bool LongSends::fill_fragment(SendStream& stream, Fragment& fragment) {
   const Request& request = *stream.request;
   const PeerIndex to = request.key.peer;
   const PairProtocol& limits = pairs_.limits_for(request.key);
-  if (limits.part_bytes_max == 0) return false;
-  int64_t bytes = stream.next_part(limits);
+  if (limits.fragment_bytes_max == 0) return false;
+  int64_t bytes = stream.next_fragment(limits);
   // Retire the fragments that the receiver has emptied, but only if this message is at its limit.
   const int in_flight_most = stream.in_flight_max(limits);
-  if (stream.in_flight >= in_flight_most || bytes < stream.least_part(stream.in_flight, limits)) {
+  if (stream.in_flight >= in_flight_most || bytes < stream.least_fragment(stream.in_flight, limits)) {
     retire(stream);
     if (stream.in_flight >= in_flight_most) {
       recall(stream);
       return false;
     }
-    bytes = std::max(bytes, stream.least_part(stream.in_flight, limits));
+    bytes = std::max(bytes, stream.least_fragment(stream.in_flight, limits));
   }
-  CellPart run;
+  Fragment run;
   const bool kept = take_recycled(stream, bytes, run);
   const PeerIndex owner = kept ? owner_of(run, self_, to) : self_;
-  const int cell = kept ? number_of(run) : take_cells(stream, bytes);
-  if (cell < 0) {
+  const int buffer = kept ? number_of(run) : take_buffers(stream, bytes);
+  if (buffer < 0) {
     // With no fragment in flight, no recall is needed: an unmatched message gets clear_to_send without a
     // request, and a matched one can use the ring.
     if (stream.in_flight > 0) recall(stream);
     return false;
   }
-  if (kept && owner == self_) buffers_.note_receiver(cell, to);
-  stream.parts[static_cast<size_t>((stream.oldest + stream.in_flight) % kCellsInFlightMax)] = {
-      owner, cell, runs_.ticket(owner, cell)};
-  chaos::at(chaos::Point::cell_taken);
+  if (kept && owner == self_) buffers_.note_receiver(buffer, to);
+  stream.in_buffers[static_cast<size_t>((stream.oldest + stream.in_flight) % kFragmentsInFlightMax)] = {
+      owner, buffer, runs_.ticket(owner, buffer)};
+  chaos::at(chaos::Point::buffer_taken);
   ++stream.in_flight;
   buffers_.recycled(to).sent(bytes, buffers_.recycled_bytes_max());
 
   const auto length = static_cast<size_t>(bytes);
-  std::byte* memory = runs_.memory(owner, cell, length);
+  std::byte* memory = runs_.memory(owner, buffer, length);
   {
     const profile::CopyTimer timer(recorder_, to, static_cast<uint64_t>(bytes));
     if (kept) {
@@ -203,7 +203,8 @@ bool LongSends::fill_part(SendStream& stream, CellPart& part) {
       pairs_.at(to).store_policy.fill(*request.type, request.buffer, stream.sent_bytes, memory, length);
     }
   }
-  part = {static_cast<uint32_t>(cell) | (owner == self_ ? 0 : kCellOfReceiver), static_cast<uint32_t>(bytes)};
+  fragment = {static_cast<uint32_t>(buffer) | (owner == self_ ? 0 : kBufferOfReceiver),
+              static_cast<uint32_t>(bytes)};
   stream.sent(bytes, limits);
   return true;
 }
@@ -217,10 +218,10 @@ void LongSends::recall(SendStream& stream) {
   answers_.send(stream.request->key.peer, PacketKind::recall, 0, RequestTable::cookie_of(*stream.request));
 }
 
-void LongSends::note_answer(PeerIndex from, const CellPart& part) {
-  const PeerIndex owner = owner_of(part, self_, from);
+void LongSends::note_answer(PeerIndex from, const Fragment& fragment) {
+  const PeerIndex owner = owner_of(fragment, self_, from);
   for (SendStream* stream : sending_) {
-    if (stream->request->key.peer == from) stream->note_answer(owner, number_of(part));
+    if (stream->request->key.peer == from) stream->note_answer(owner, number_of(fragment));
   }
 }
 
@@ -246,22 +247,22 @@ void LongSends::shuffle() {
 bool LongSends::push(SendStream& stream) try {
   if (stream.held) return false;
   if (stream.to_answer && !push_answer(stream)) return false;
-  return stream.buffer_awaited ? push_buffer(stream) : push_parts(stream);
+  return stream.buffer_awaited ? push_buffer(stream) : push_fragments(stream);
 } catch (const std::bad_alloc&) {
   errors_.out_of_memory("the next piece of a long message");
 }
 
-bool LongSends::push_parts(SendStream& stream) {
+bool LongSends::push_fragments(SendStream& stream) {
   const Request& request = *stream.request;
   const PairProtocol& limits = pairs_.limits_for(request.key);
   bool moved = false;
   while (stream.left_bytes() > 0) {
-    if (limits.part_bytes_max == 0) {
-      if (!push_fragment(stream)) return moved;
+    if (limits.fragment_bytes_max == 0) {
+      if (!push_ring_fragment(stream)) return moved;
     } else {
       Status status;
-      std::byte* line = transport_.claim(request.key.peer, sizeof(CellPart), status);
-      if (line == nullptr || !push_part(stream, line)) return moved;
+      std::byte* line = transport_.claim(request.key.peer, sizeof(Fragment), status);
+      if (line == nullptr || !push_buffered_fragment(stream, line)) return moved;
     }
     moved = true;
   }
@@ -270,22 +271,22 @@ bool LongSends::push_parts(SendStream& stream) {
 }
 
 // Sends a fragment in bounce buffers. `line`: room for its packet.
-bool LongSends::push_part(SendStream& stream, std::byte* line) {
-  CellPart part;
-  if (!fill_part(stream, part)) {
-    // If other messages hold all cells, a matched message can still use its ring.
-    return stream.in_flight == 0 && stream.cleared && push_fragment(stream);
+bool LongSends::push_buffered_fragment(SendStream& stream, std::byte* line) {
+  Fragment fragment;
+  if (!fill_fragment(stream, fragment)) {
+    // If other messages hold all buffers, a matched message can still use its ring.
+    return stream.in_flight == 0 && stream.cleared && push_ring_fragment(stream);
   }
   const Request& request = *stream.request;
-  copy_bytes(line, &part, sizeof part);
-  transport_.commit(request.key.peer, static_cast<uint8_t>(PacketKind::cells), 0, sizeof part,
+  copy_bytes(line, &fragment, sizeof fragment);
+  transport_.commit(request.key.peer, static_cast<uint8_t>(PacketKind::buffered_fragment), 0, sizeof fragment,
                     RequestTable::cookie_of(request), 0);
-  chaos::at(chaos::Point::cell_announced);
+  chaos::at(chaos::Point::buffer_announced);
   return true;
 }
 
 // Sends a fragment inside the ring.
-bool LongSends::push_fragment(SendStream& stream) {
+bool LongSends::push_ring_fragment(SendStream& stream) {
   const Request& request = *stream.request;
   const PeerIndex to = request.key.peer;
   const auto bytes = std::min(static_cast<size_t>(stream.left_bytes()),
@@ -294,7 +295,7 @@ bool LongSends::push_fragment(SendStream& stream) {
   std::byte* line = transport_.claim(to, bytes, status);
   if (line == nullptr) return false;
   datatype::pack(*request.type, request.buffer, stream.sent_bytes, line, bytes);
-  transport_.commit(to, static_cast<uint8_t>(PacketKind::fragment), 0, bytes,
+  transport_.commit(to, static_cast<uint8_t>(PacketKind::ring_fragment), 0, bytes,
                     RequestTable::cookie_of(request), 0);
   stream.sent_bytes += static_cast<int64_t>(bytes);
   return true;
@@ -335,7 +336,7 @@ void LongSends::resume(SendStream& stream) {
   push(stream);
 }
 
-// All bytes have left the user's buffer. Cells that the receiver still reads return to the pool by their
+// All bytes have left the user's buffer. Buffers that the receiver still reads return to the pool by their
 // release marks.
 void LongSends::finish(SendStream& stream) {
   Request& request = *stream.request;

@@ -70,7 +70,7 @@ class LongSends {
   bool on_buffer_left(Request& request);
   bool on_cooperative_request(Request& request, uint8_t flags, const std::byte* payload);
   /// A fragment of a peer arrived in this run: an earlier fragment of this process in it counts as read.
-  void note_answer(PeerIndex from, const CellPart& part);
+  void note_answer(PeerIndex from, const Fragment& fragment);
 
   size_t pool_bytes() const { return streams_.bytes_used(); }
 
@@ -78,18 +78,18 @@ class LongSends {
   SendStream* make_stream();
   void announce(Request& request, SendStream& stream, bool held, CopyOffers::Offer& offer, std::byte* line);
   bool push(SendStream& stream);
-  bool push_parts(SendStream& stream);
-  bool push_part(SendStream& stream, std::byte* line);
-  bool push_fragment(SendStream& stream);
+  bool push_fragments(SendStream& stream);
+  bool push_buffered_fragment(SendStream& stream, std::byte* line);
+  bool push_ring_fragment(SendStream& stream);
   bool push_buffer(SendStream& stream);
   bool push_answer(SendStream& stream);
   void resume(SendStream& stream);
   void finish(SendStream& stream);
   void retire(SendStream& stream);
   void recall(SendStream& stream);
-  bool fill_part(SendStream& stream, CellPart& part);
-  bool take_recycled(const SendStream& stream, int64_t& bytes, CellPart& run);
-  int take_cells(SendStream& stream, int64_t& bytes);
+  bool fill_fragment(SendStream& stream, Fragment& fragment);
+  bool take_recycled(const SendStream& stream, int64_t& bytes, Fragment& run);
+  int take_buffers(SendStream& stream, int64_t& bytes);
 
   const PeerIndex self_;
   transport::Transport& transport_;

@@ -87,14 +87,14 @@ void MessageProfile::sent(PeerIndex to, const DirectRings& rings, size_t bytes, 
     ++of(to).counts->sent_unseen;
     return;
   }
-  const Protocol way = bytes > shm::kLinePayloadBytes ? Protocol::lines : Protocol::line;
-  const bool sampled = is_frequent && way == Protocol::line && sample_send(to, rings);
+  const Protocol way = bytes > shm::kLinePayloadBytes ? Protocol::eager : Protocol::inlined;
+  const bool sampled = is_frequent && way == Protocol::inlined && sample_send(to, rings);
   recorder_->sent(to, static_cast<int>(way), bytes, tag, sampled);
   profile::count_frequent_call(bytes);
 }
 
 void MessageProfile::sent_lines(PeerIndex to, uint64_t bytes, int tag, int call) {
-  recorder_->sent(to, static_cast<int>(Protocol::lines), bytes, tag, false);
+  recorder_->sent(to, static_cast<int>(Protocol::eager), bytes, tag, false);
   profile::count_call_of(call, bytes);
 }
 

@@ -11,38 +11,38 @@ namespace {
 
 constexpr uint64_t kLinePayload = shm::kLineBytes - shm::kHeaderBytes;
 
-constexpr uint64_t kFirstPartBytesMin = 2048;
+constexpr uint64_t kFirstFragmentBytesMin = 2048;
 
 }  // namespace
 
 const char* protocol_name(Protocol protocol) {
   switch (protocol) {
-    case Protocol::line:
-      return "line";
-    case Protocol::lines:
-      return "lines";
-    case Protocol::cells:
-      return "cells";
+    case Protocol::inlined:
+      return "inline";
+    case Protocol::eager:
+      return "eager";
+    case Protocol::bounce_buffers:
+      return "bounce buffers";
     case Protocol::arena:
       return "arena";
     case Protocol::single_copy:
-      return "single-copy";
+      return "single copy";
   }
   return "?";
 }
 
 Protocol PairProtocol::choose(uint64_t bytes, bool in_arena) const {
-  if (bytes <= std::min(kLinePayload, ring_bytes_max)) return Protocol::line;
-  if (bytes <= ring_bytes_max) return Protocol::lines;
+  if (bytes <= std::min(kLinePayload, ring_bytes_max)) return Protocol::inlined;
+  if (bytes <= ring_bytes_max) return Protocol::eager;
   if (in_arena && bytes >= arena_bytes_min) return Protocol::arena;
-  return bytes >= single_copy_bytes_min ? Protocol::single_copy : Protocol::cells;
+  return bytes >= single_copy_bytes_min ? Protocol::single_copy : Protocol::bounce_buffers;
 }
 
 PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits, const tune::Hints* hints) {
   using param::Id;
   const auto value = [relation, hints](Id parameter) { return tune::value(parameter, relation, hints); };
   PairProtocol protocol;
-  protocol.ring_bytes_max = std::min(value(Id::p2p_inline_bytes_max), limits.packet_bytes_max);
+  protocol.ring_bytes_max = std::min(value(Id::p2p_eager_bytes_max), limits.packet_bytes_max);
   protocol.single_copy_bytes_min =
       param::get_flag(Id::p2p_single_copy) ? value(Id::p2p_single_copy_bytes_min) : tune::kNever;
   protocol.single_copy_measured_bytes_min =
@@ -54,11 +54,11 @@ PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits
   protocol.single_copy_write_bytes_min = value(Id::p2p_single_copy_write_bytes_min);
   protocol.cma_accesses_max =
       static_cast<uint32_t>(std::clamp<uint64_t>(value(Id::p2p_single_copy_readers), 1, UINT32_MAX));
-  protocol.first_part_bytes = std::max(value(Id::p2p_first_part_bytes), kFirstPartBytesMin);
-  protocol.part_bytes_max =
-      std::min(std::max<uint64_t>(value(Id::p2p_part_bytes_max), 1), limits.part_bytes_max);
-  protocol.cells_in_flight_max =
-      static_cast<int>(std::clamp<uint64_t>(value(Id::p2p_cells_in_flight), 1, kCellsInFlightMax));
+  protocol.first_fragment_bytes = std::max(value(Id::p2p_first_fragment_bytes), kFirstFragmentBytesMin);
+  protocol.fragment_bytes_max =
+      std::min(std::max<uint64_t>(value(Id::p2p_fragment_bytes_max), 1), limits.fragment_bytes_max);
+  protocol.fragments_in_flight_max =
+      static_cast<int>(std::clamp<uint64_t>(value(Id::p2p_fragments_in_flight), 1, kFragmentsInFlightMax));
   return protocol;
 }
 

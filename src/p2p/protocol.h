@@ -11,9 +11,9 @@
 namespace hearth::p2p {
 
 enum class Protocol : uint8_t {
-  line,         // inline: one cache line in the ring
-  lines,        // eager: several lines in the ring
-  cells,        // bounce buffers of the sender, copied twice, in overlapping fragments
+  inlined,         // "inline": one cache line in the ring
+  eager,           // several lines in the ring
+  bounce_buffers,  // those of the sender, copied twice, in overlapping fragments
   arena,        // the receiver copies from the sender's arena slice; long messages are copied cooperatively
   single_copy,  // one copy from buffer to buffer, by CMA or XPMEM
 };
@@ -26,9 +26,9 @@ struct PairProtocol {
   uint64_t single_copy_bytes_min = 0;  // shortest message offered for single copy; UINT64_MAX: never
   uint64_t single_copy_measured_bytes_min =
       0;                               // shortest message whose receiver measures which way is faster
-  uint64_t first_part_bytes = 0;       // first fragment of a long message in bounce buffers; fragments grow
-  uint64_t part_bytes_max = 0;         // longest fragment; 0: no bounce buffers between the two
-  int cells_in_flight_max = 0;         // unread fragments that one message may have in bounce buffers
+  uint64_t first_fragment_bytes = 0;   // first fragment of a long message in bounce buffers; fragments grow
+  uint64_t fragment_bytes_max = 0;     // longest fragment; 0: no bounce buffers between the two
+  int fragments_in_flight_max = 0;     // unread fragments that one message may have in bounce buffers
   uint64_t arena_bytes_min = 0;        // shortest message copied out of the arena; UINT64_MAX: never
   uint64_t cooperative_bytes_min = 0;  // shortest message in the arena that is copied cooperatively
   // Shortest single-copy messages that both sides copy, and that the sender writes alone.

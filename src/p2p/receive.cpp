@@ -121,16 +121,16 @@ const std::array<Engine::Handler, kPacketKinds> Engine::handlers = {
       engine.receives_.on_rendezvous(from, header, payload);
       return true;
     },
-    [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {  // cells
-      CellPart part = {};
-      if (header.bytes() == sizeof part) copy_bytes(&part, payload, sizeof part);
-      if (part.bytes == 0) return false;
-      engine.receives_.on_part(from, header.cookie(), part);
+    [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
+      Fragment fragment = {};
+      if (header.bytes() == sizeof fragment) copy_bytes(&fragment, payload, sizeof fragment);
+      if (fragment.bytes == 0) return false;
+      engine.receives_.on_buffered_fragment(from, header.cookie(), fragment);
       return true;
     },
     [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte* payload) {
       if (header.bytes() > engine.eager_.packet_bytes_max()) return false;
-      engine.receives_.on_fragment(from, header.cookie(), payload, header.bytes());
+      engine.receives_.on_ring_fragment(from, header.cookie(), payload, header.bytes());
       return true;
     },
     [](Engine& engine, PeerIndex from, const shm::PacketHeader& header, const std::byte*) {

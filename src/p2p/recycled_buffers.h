@@ -1,7 +1,7 @@
 // Recycled buffers: bounce buffers that go back and forth between two processes with their messages.
 //
-//   A  fills c  ->  "cells: c"                                    copies out of c, keeps it, fills c  -> ...
-//   B                 copies out of c, keeps it, fills c  ->  "cells: yours, c"
+//   A  fills b  ->  "buffer b"                                     copies out of b, keeps it, fills b  -> ...
+//   B                copies out of b, keeps it, fills b  ->  "your buffer b"
 //
 // A processor writes quickly to lines that it has just read, and slowly to lines that another processor read
 // last: without a shared cache, 64 KiB take 25 us by plain stores into buffers that were released by marks,
@@ -34,8 +34,8 @@ class RecycledBuffers {
     most_ = most;
     allowance_ = std::min(allowance_ + bytes, most);
   }
-  /// Keeps a run of cells if that is allowed; false: the caller has to release it now.
-  bool keep(const CellPart& run) {
+  /// Keeps a run of buffers if that is allowed; false: the caller has to release it now.
+  bool keep(const Fragment& run) {
     if (int64_t{run.bytes} > allowance_ || kept_bytes_ + run.bytes > most_ || runs_.size() == kRunsMax)
       return false;
     allowance_ -= run.bytes;
@@ -45,8 +45,8 @@ class RecycledBuffers {
   }
   bool empty() const { return runs_.empty(); }
   /// Takes the oldest run: the fragments of an answer tend to have the lengths of those of the request.
-  CellPart take() {
-    const CellPart run = runs_.front();
+  Fragment take() {
+    const Fragment run = runs_.front();
     runs_.erase(runs_.begin());
     kept_bytes_ -= run.bytes;
     return run;
@@ -57,7 +57,7 @@ class RecycledBuffers {
  private:
   static constexpr size_t kRunsMax = 32;
 
-  std::vector<CellPart> runs_;  // oldest first; a run can hold as much as was in it
+  std::vector<Fragment> runs_;  // oldest first; a run can hold as much as was in it
   int64_t most_ = 0;
   int64_t kept_bytes_ = 0;
   int64_t allowance_ = 0;

@@ -19,7 +19,7 @@ namespace hearth::p2p {
 class Skew {
  public:
   /// Called before a zero-copy send of a message that also fits the bounce buffers.
-  bool prefers_cells() {
+  bool prefers_bounce_buffers() {
     if (!lags_) return false;
     if (buffered_left_ == 0) {
       if (on_trial_) return true;

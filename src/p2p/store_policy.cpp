@@ -49,7 +49,7 @@ bool StorePolicy::wants_sample(size_t bytes) const {
   return pieces_ % kPiecesPerSample == 0 || slow_samples_ > 0 || fast_samples_ < kSettledSamples;
 }
 
-void StorePolicy::fill(const datatype::Type& type, const void* buffer, int64_t offset, std::byte* cell,
+void StorePolicy::fill(const datatype::Type& type, const void* buffer, int64_t offset, std::byte* to,
                        size_t bytes) {
   // Small enough to stay in L1.
   alignas(kLineBytes) std::byte scratch[kScratchBytes];
@@ -60,25 +60,25 @@ void StorePolicy::fill(const datatype::Type& type, const void* buffer, int64_t o
     const size_t part = std::min(bytes, kSampleBytesMax);
     datatype::pack(type, buffer, offset, scratch, part);
     const uint64_t begin_ns = os::now_ns();
-    copy_bytes(cell, scratch, part);
+    copy_bytes(to, scratch, part);
     atomic::fence_full();
     update(part, os::now_ns() - begin_ns);
     offset += static_cast<int64_t>(part);
-    cell += part;
+    to += part;
     bytes -= part;
   }
-  if (!streams_) return datatype::pack(type, buffer, offset, cell, bytes);
+  if (!streams_) return datatype::pack(type, buffer, offset, to, bytes);
   if (type.contiguous) {
     const auto* data = static_cast<const std::byte*>(buffer) + type.true_lower_bound + offset;
-    return copy::run(copy::Engine::non_temporal, cell, data, bytes);
+    return copy::run(copy::Engine::non_temporal, to, data, bytes);
   }
   // Packs into the scratch buffer, because blocks may be shorter than a line.
   while (bytes > 0) {
     const size_t part = std::min(bytes, sizeof scratch);
     datatype::pack(type, buffer, offset, scratch, part);
-    copy::run(copy::Engine::non_temporal, cell, scratch, part);
+    copy::run(copy::Engine::non_temporal, to, scratch, part);
     offset += static_cast<int64_t>(part);
-    cell += part;
+    to += part;
     bytes -= part;
   }
 }

@@ -27,8 +27,8 @@ class StorePolicy {
   explicit StorePolicy(Choice choice = Choice::by_time)
       : choice_(choice), streams_(choice == Choice::streaming) {}
 
-  /// Packs bytes [offset, offset + bytes) of the message into one or several consecutive cells.
-  void fill(const datatype::Type& type, const void* buffer, int64_t offset, std::byte* cell, size_t bytes);
+  /// Packs bytes [offset, offset + bytes) of the message into one or several consecutive bounce buffers.
+  void fill(const datatype::Type& type, const void* buffer, int64_t offset, std::byte* to, size_t bytes);
   /// Whether plain stores were measured as slow: the two share no cache.
   bool streams() const { return streams_; }
   /// Whether plain stores were measured as fast: the two share a cache.

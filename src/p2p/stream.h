@@ -33,19 +33,19 @@ struct SendStream : Fragments {
   int place = -1;         // index in LongSends::sending_; -1: held, not listed
   int in_flight = 0;
   int oldest = 0;
-  struct Part {
+  struct Sent {
     PeerIndex owner;
-    int cell;  // -1: it came back as a recycled buffer
+    int buffer;  // first of its run; -1: it came back as a recycled buffer
     uint32_t ticket;
   };
-  std::array<Part, kCellsInFlightMax> parts;
+  std::array<Sent, kFragmentsInFlightMax> in_buffers;
 
   /// The receiver has sent a fragment in this buffer. So it has emptied the buffer, although the release mark
   /// is not set.
-  void note_answer(PeerIndex owner, int cell) {
+  void note_answer(PeerIndex owner, int buffer) {
     for (int i = 0; i < in_flight; ++i) {
-      Part& part = parts[static_cast<size_t>((oldest + i) % kCellsInFlightMax)];
-      if (part.cell == cell && part.owner == owner) part.cell = -1;
+      Sent& sent = in_buffers[static_cast<size_t>((oldest + i) % kFragmentsInFlightMax)];
+      if (sent.buffer == buffer && sent.owner == owner) sent.buffer = -1;
     }
   }
 };
@@ -71,7 +71,7 @@ struct ReceiveStream {
   bool keeps_buffers = false;      // emptied buffers are recycled (recycled_buffers.h)
   int place =
       -1;  // index in LongReceives::expected_; -1: not listed, no further fragment is expected for now
-  std::vector<CellPart> parts;  // arrived before the match
+  std::vector<Fragment> fragments;  // arrived before the match
 };
 
 // Unordered lists whose members know their index, so that removal takes constant time: thousands of messages

@@ -14,16 +14,16 @@ namespace hearth::p2p {
 namespace {
 
 // Request slots that are scanned at most: a program may have had millions.
-constexpr size_t kLookedAtMax = 65536;
+constexpr size_t kSlotsReadMax = 65536;
 
-const objects::Comm* show_comm(shm::WaitPage& page, uint32_t context) {
+const objects::Comm* show_comm(shm::WaitRecord& record, uint32_t context) {
   const objects::Comm* comm = comm_of(context);
   if (comm == nullptr) return nullptr;
   shm::ShownComm* place = nullptr;
-  for (shm::ShownComm& shown : page.comms) {
+  for (shm::ShownComm& shown : record.comms) {
     if (shown.size != 0 && shown.context == comm->context) place = &shown;
   }
-  if (place == nullptr) place = &page.comms[page.next_comm++ % shm::kShownCommsMax];
+  if (place == nullptr) place = &record.comms[record.next_comm++ % shm::kShownCommsMax];
   *place = {};
   place->context = comm->context;
   place->rank = comm->rank;
@@ -48,14 +48,15 @@ void clear_operations(shm::WaitEntry& entry) {
 
 }  // namespace
 
-shm::QueuedMessage show_queued(shm::WaitPage& page, const MatchKey& key, uint64_t bytes) {
-  show_comm(page, key.context);
+shm::QueuedMessage show_queued(shm::WaitRecord& record, const MatchKey& key, uint64_t bytes) {
+  show_comm(record, key.context);
   return {key.peer, key.tag, key.context, 0, bytes};
 }
 
-WaitDiagnostics::WaitDiagnostics(const Pool<Request>& requests, shm::WaitPage& page, shm::WaitEntry& entry)
+WaitDiagnostics::WaitDiagnostics(const Pool<Request>& requests, shm::WaitRecord& record,
+                                 shm::WaitEntry& entry)
     : WaitDiagnostics(requests, entry) {
-  page_ = &page;
+  record_ = &record;
 }
 
 WaitDiagnostics::WaitDiagnostics(const Pool<Request>& requests, shm::WaitEntry& entry)
@@ -75,7 +76,7 @@ void WaitDiagnostics::kind(shm::WaitKind kind) {
 void WaitDiagnostics::operation(shm::WaitKind kind, const MatchKey& key, uint64_t bytes,
                                 const datatype::Type* type) {
   const uint32_t index = entry_.operation_count++;
-  const objects::Comm* comm = page_ == nullptr ? nullptr : show_comm(*page_, key.context);
+  const objects::Comm* comm = record_ == nullptr ? nullptr : show_comm(*record_, key.context);
   if (index >= shm::kOperationsMax) return;
   entry_.operations[index] = {
       .kind = static_cast<uint32_t>(kind),
@@ -159,7 +160,7 @@ void WaitDiagnostics::missing(PeerIndex process) {
 
 template <class Function>
 void WaitDiagnostics::for_requests(const Function& function) const {
-  const size_t slots = std::min(requests_.slots_used(), kLookedAtMax);
+  const size_t slots = std::min(requests_.slots_used(), kSlotsReadMax);
   for (size_t slot = 0; slot < slots; ++slot) {
     const Request* request = requests_.at(slot);
     if (request != nullptr && request->active && !request->complete) function(*request);

@@ -1,4 +1,4 @@
-// Wait diagnostics: what a call waits for, published in the rank's block of the segment (shm/wait_page.h)
+// Wait diagnostics: what a call waits for, published in the rank's block of the segment (shm/wait_record.h)
 // once the wait has lasted. A waiting call passes a function to Engine::wait_until(), and the waiting thread
 // calls it with a WaitDiagnostics, under the library's lock. The cost does not matter: the rank has been
 // waiting for long.
@@ -11,18 +11,18 @@
 #include "objects/comm.h"
 #include "p2p/match.h"
 #include "p2p/request.h"
-#include "shm/wait_page.h"
+#include "shm/wait_record.h"
 
 namespace hearth::p2p {
 
 /// Publishes the communicator of a queued message or receive, and returns its entry.
-shm::QueuedMessage show_queued(shm::WaitPage& page, const MatchKey& key, uint64_t bytes);
+shm::QueuedMessage show_queued(shm::WaitRecord& record, const MatchKey& key, uint64_t bytes);
 
 class WaitDiagnostics {
  public:
-  /// `requests`: all requests of the process. Pre: a Writing of the page exists (wait_publisher.cpp).
-  WaitDiagnostics(const Pool<Request>& requests, shm::WaitPage& page, shm::WaitEntry& entry);
-  /// Without a page, for use by the waiting process itself: communicators are not looked up.
+  /// `requests`: all requests of the process. Pre: a Writing of the record exists (wait_publisher.cpp).
+  WaitDiagnostics(const Pool<Request>& requests, shm::WaitRecord& record, shm::WaitEntry& entry);
+  /// Without a record, for use by the waiting process itself: communicators are not looked up.
   WaitDiagnostics(const Pool<Request>& requests, shm::WaitEntry& entry);
 
   /// The wait ends with any one of the operations; by default it needs all.
@@ -61,7 +61,7 @@ class WaitDiagnostics {
   void for_requests(const Function& function) const;
 
   const Pool<Request>& requests_;
-  shm::WaitPage* page_ = nullptr;
+  shm::WaitRecord* record_ = nullptr;
   shm::WaitEntry& entry_;
 };
 

@@ -20,17 +20,17 @@ constexpr uint64_t kPollingNs = 10'000'000;
 /// Seqlock write section: readers see all of its stores or none.
 class Writing {
  public:
-  explicit Writing(shm::WaitPage& page) : page_(page) {
+  explicit Writing(shm::WaitRecord& record) : record_(record) {
     // Pairs with the reader's two loads of the version (launch/snapshot.cpp).
-    atomic::store_relaxed(page_.version, page_.version + 1);
+    atomic::store_relaxed(record_.version, record_.version + 1);
     atomic::fence_full();
   }
-  ~Writing() { atomic::store_release(page_.version, page_.version + 1); }
+  ~Writing() { atomic::store_release(record_.version, record_.version + 1); }
   Writing(const Writing&) = delete;
   Writing& operator=(const Writing&) = delete;
 
  private:
-  shm::WaitPage& page_;
+  shm::WaitRecord& record_;
 };
 
 void show_caller(shm::WaitEntry& entry) {
@@ -57,32 +57,32 @@ uint64_t WaitPublisher::queue_changes() const {
 
 // Publishes the queues besides the waits: messages without a receive and receives without a message.
 void WaitPublisher::show_queues() {
-  shm::WaitPage& page = *page_;
-  page.threads_multiple = LibraryLock::enabled ? 1 : 0;
-  page.unexpected_count = static_cast<uint32_t>(matching_.unexpected().size());
-  page.posted_count = static_cast<uint32_t>(matching_.posted().size());
+  shm::WaitRecord& record = *record_;
+  record.threads_multiple = LibraryLock::enabled ? 1 : 0;
+  record.unexpected_count = static_cast<uint32_t>(matching_.unexpected().size());
+  record.posted_count = static_cast<uint32_t>(matching_.posted().size());
   int at = 0;
   for (const MatchEntry* entry = matching_.unexpected().first(); entry != nullptr && at < shm::kQueuedMax;
        entry = entry->order.next) {
     const auto& message = *static_cast<const UnexpectedMessage*>(static_cast<const MatchMessage*>(entry));
-    page.unexpected[at++] = show_queued(page, message.key, static_cast<uint64_t>(message.bytes));
+    record.unexpected[at++] = show_queued(record, message.key, static_cast<uint64_t>(message.bytes));
   }
   at = 0;
   for (const MatchEntry* entry = matching_.posted().first(); entry != nullptr && at < shm::kQueuedMax;
        entry = entry->order.next) {
     const auto& request = *static_cast<const Request*>(entry);
     const int64_t bytes = request.type == nullptr ? 0 : request.count * request.type->size;
-    page.posted[at++] = show_queued(page, request.key, static_cast<uint64_t>(bytes));
+    record.posted[at++] = show_queued(record, request.key, static_cast<uint64_t>(bytes));
   }
 }
 
 void WaitPublisher::show(Waiter& waiter, uint64_t now_ns) {
   if (on_long_wait_ != nullptr) on_long_wait_();
-  if (page_ == nullptr) return;
+  if (record_ == nullptr) return;
   ShownWait& shown = waiter.shown;
   const uint64_t queues = queue_changes();
   const bool first = shown.at == ShownWait::kNotShown;
-  if (shown.at >= 0) show_standstill(page_->waits[shown.at], waiter.since_ns, now_ns);
+  if (shown.at >= 0) show_standstill(record_->waits[shown.at], waiter.since_ns, now_ns);
   const bool is_fresh = queues == shown.queues_seen && now_ns < shown.shown_ns + kFreshNs;
   if (!first && (is_fresh || shown.at == ShownWait::kNoPlace)) return;
   shown.queues_seen = queues;
@@ -92,59 +92,59 @@ void WaitPublisher::show(Waiter& waiter, uint64_t now_ns) {
 
 void WaitPublisher::publish(Waiter& waiter, bool first) {
   ShownWait& shown = waiter.shown;
-  shm::WaitPage& page = *page_;
+  shm::WaitRecord& record = *record_;
   if (first) {
     waiter.noted = true;
     shown.at = ShownWait::kNoPlace;
     for (int i = 0; i < shm::kWaitsMax && shown.at == ShownWait::kNoPlace; ++i) {
-      if (page.waits[i].kind == static_cast<uint32_t>(shm::WaitKind::none)) shown.at = i;
+      if (record.waits[i].kind == static_cast<uint32_t>(shm::WaitKind::none)) shown.at = i;
     }
   }
-  const Writing writing(page);
+  const Writing writing(record);
   if (shown.at == ShownWait::kNoPlace) {
-    ++page.waits_left_out;
+    ++record.waits_left_out;
     return;
   }
-  shm::WaitEntry& entry = page.waits[shown.at];
+  shm::WaitEntry& entry = record.waits[shown.at];
   if (first) {
     entry.since_ns = waiter.began_ns;
     show_caller(entry);
   }
-  WaitDiagnostics note(requests_, page, entry);
+  WaitDiagnostics note(requests_, record, entry);
   waiter.describe(note);
   show_queues();
 }
 
 void WaitPublisher::hide_shown(const Waiter& waiter) {
-  shm::WaitPage& page = *page_;
+  shm::WaitRecord& record = *record_;
   if (waiter.shown.at == ShownWait::kNoPlace) {
-    const Writing writing(page);
-    --page.waits_left_out;
+    const Writing writing(record);
+    --record.waits_left_out;
   } else {
-    shm::WaitEntry& entry = page.waits[waiter.shown.at];
+    shm::WaitEntry& entry = record.waits[waiter.shown.at];
     atomic::store_relaxed(entry.beat_ns, os::now_ns());
     atomic::store_relaxed(entry.kind, static_cast<uint32_t>(shm::WaitKind::none));
   }
 }
 
 void WaitPublisher::note_polling(const MatchKey* probe) {
-  if (page_ == nullptr) return;
+  if (record_ == nullptr) return;
   const uint64_t now = os::now_ns();
   if (polling_since_ns_ == 0) polling_since_ns_ = now;
   if (now - polling_since_ns_ < kPollingNs) return;
   if (on_long_wait_ != nullptr) on_long_wait_();
-  shm::WaitPage& page = *page_;
-  atomic::store_relaxed(page.polling.beat_ns, now);
+  shm::WaitRecord& record = *record_;
+  atomic::store_relaxed(record.polling.beat_ns, now);
   const uint64_t queues = queue_changes();
   if (polling_shown_ && queues == polling_queues_seen_) return;
-  const Writing writing(page);
+  const Writing writing(record);
   if (!polling_shown_) {
-    page.polling.since_ns = polling_since_ns_;
-    show_caller(page.polling);
+    record.polling.since_ns = polling_since_ns_;
+    show_caller(record.polling);
   }
   polling_shown_ = true;
   polling_queues_seen_ = queues;
-  WaitDiagnostics note(requests_, page, page.polling);
+  WaitDiagnostics note(requests_, record, record.polling);
   note.polling(probe);
   show_queues();
 }
@@ -153,7 +153,7 @@ void WaitPublisher::hide_polling() {
   polling_since_ns_ = 0;
   if (!polling_shown_) return;
   polling_shown_ = false;
-  atomic::store_relaxed(page_->polling.kind, static_cast<uint32_t>(shm::WaitKind::none));
+  atomic::store_relaxed(record_->polling.kind, static_cast<uint32_t>(shm::WaitKind::none));
 }
 
 }  // namespace hearth::p2p

@@ -10,17 +10,17 @@
 #include "p2p/matching.h"
 #include "p2p/request.h"
 #include "p2p/waiter.h"
-#include "shm/wait_page.h"
+#include "shm/wait_record.h"
 
 namespace hearth::p2p {
 
 class WaitPublisher {
  public:
-  /// `page`: nullptr if nothing is published. `on_long_wait` is called repeatedly by waits that last; may be
-  /// nullptr.
-  WaitPublisher(shm::WaitPage* page, const Pool<Request>& requests, const Matching& matching,
+  /// `record`: nullptr if nothing is published. `on_long_wait` is called repeatedly by waits that last; may
+  /// be nullptr.
+  WaitPublisher(shm::WaitRecord* record, const Pool<Request>& requests, const Matching& matching,
                 void (*on_long_wait)())
-      : page_(page), requests_(requests), matching_(matching), on_long_wait_(on_long_wait) {}
+      : record_(record), requests_(requests), matching_(matching), on_long_wait_(on_long_wait) {}
 
   /// A wait lasts. Called repeatedly.
   void show(Waiter& waiter, uint64_t now_ns);
@@ -44,7 +44,7 @@ class WaitPublisher {
   /// Changes with every entry that is added to a queue or removed.
   uint64_t queue_changes() const;
 
-  shm::WaitPage* const page_;
+  shm::WaitRecord* const record_;
   const Pool<Request>& requests_;
   const Matching& matching_;
   void (*const on_long_wait_)();

@@ -31,7 +31,7 @@ constexpr uint64_t class_begin(int number) {
 
 /// The protocol of a message, in the order of p2p::Protocol.
 constexpr int kWays = 5;
-constexpr const char* kWayNames[kWays] = {"line", "lines", "cells", "arena", "single copy"};
+constexpr const char* kWayNames[kWays] = {"inline", "eager", "bounce buffers", "arena", "single copy"};
 /// Messages that fit one slot of a ring (0 to 48 bytes) are counted by exact length.
 constexpr int kLineLengths = 49;
 

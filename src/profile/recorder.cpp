@@ -132,13 +132,13 @@ void count_drawn_post(int call, uint64_t bytes) {
 
 void Recorder::fell_back(PeerIndex to, int way, uint64_t bytes) {
   if (!has_row(to)) return;
-  constexpr int kCells = 2;
+  constexpr int kBuffers = 2;
   WayCounts& announced = part_.peers[to].sent[way];
-  WayCounts& cells = part_.peers[to].sent[kCells];
+  WayCounts& buffers = part_.peers[to].sent[kBuffers];
   --announced.messages[class_of(bytes)];
   announced.bytes -= bytes;
-  ++cells.messages[class_of(bytes)];
-  cells.bytes += bytes;
+  ++buffers.messages[class_of(bytes)];
+  buffers.bytes += bytes;
   ++head_.fallbacks;
 }
 

@@ -72,14 +72,14 @@ void set_over(p2p::Request** request) {
 }  // namespace
 
 Status Window::check_access(int rank) {
-  const auto index = static_cast<size_t>(rank);
-  Held& held = held_[index];
+  Access& access = access_[static_cast<size_t>(rank)];
+  Held& held = access.held;
   // Another thread of this process may be acquiring the lock, which then counts for all threads.
   if (held == Held::asked_for) {
     p2p::engine().wait_until([&held] { return held != Held::asked_for; },
                              [this, rank](p2p::WaitDiagnostics& note) { describe_lock_wait(rank, note); });
   }
-  if (held != Held::no || fence_open_ || accessible_[index]) return {};
+  if (held != Held::no || fence_open_ || access.started) return {};
   if (!all_locked_) {
     return fail(MPI_ERR_RMA_SYNC,
                 "there is no epoch in which this process may access the part of rank %d. Remedy: first call "
@@ -128,7 +128,8 @@ Status Window::locate(const Target& target, Spot& spot) {
                   static_cast<long long>(part.bytes));
     }
     spot.address = part.base + static_cast<uint64_t>(offset);
-    if (here_[index] != nullptr) spot.here = here_[index] + offset;
+    std::byte* const memory = access_[index].memory;
+    if (memory != nullptr) spot.here = memory + offset;
     return {};
   }
   // Dynamic window: displacements are addresses.

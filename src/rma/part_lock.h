@@ -56,7 +56,7 @@ class PartLock {
     }
     // The store to the word precedes the load of the number of waiters. A waiter has the reverse order, by
     // begin_wait().
-    atomic::fence_full();
+    atomic::fence_full_after_update();
     return atomic::load_relaxed(waiting_) != 0;
   }
   /// Around waiting: after begin_wait() the caller tries the lock once more before it sleeps.

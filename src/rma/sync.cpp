@@ -60,7 +60,7 @@ Status Window::await_replies(int rank, const p2p::Describe& describe) {
 
 Status Window::flush(int rank) {
   HEARTH_TRY(check_rank(rank));
-  if (held_[static_cast<size_t>(rank)] == Held::no && !all_locked_) {
+  if (access_[static_cast<size_t>(rank)].held == Held::no && !all_locked_) {
     return fail(MPI_ERR_RMA_SYNC,
                 "the part of rank %d is not locked by this process. Remedy: MPI_Win_lock or MPI_Win_lock_all "
                 "first; other epochs are ended, not flushed",
@@ -193,7 +193,7 @@ Status Window::start(const objects::Group& group, int assertions) {
   fence_open_ = false;
   started_ = true;
   started_for_ = std::move(peers);
-  for (const PeerIndex peer : started_for_) accessible_[static_cast<size_t>(comm_.rank_of(peer))] = true;
+  for (const PeerIndex peer : started_for_) access_[static_cast<size_t>(comm_.rank_of(peer))].started = true;
   return {};
 }
 
@@ -201,7 +201,7 @@ Status Window::complete() {
   if (!started_) return fail(MPI_ERR_RMA_SYNC, "MPI_Win_start was not called before");
   const Status flushed = flush_all();
   started_ = false;
-  std::fill(accessible_.begin(), accessible_.end(), false);
+  for (Access& access : access_) access.started = false;
   const Status told = tell_all(started_for_, kCompleteTag);
   return flushed.ok() ? told : flushed;
 }
@@ -296,7 +296,7 @@ Status Window::lock(int lock_type, int rank, int assertions) {
   }
   HEARTH_TRY(check_rank(rank));
   if (started_ || posted_ || all_locked_) HEARTH_TRY(check_quiet("MPI_Win_lock"));
-  Held& held = held_[static_cast<size_t>(rank)];
+  Held& held = access_[static_cast<size_t>(rank)].held;
   if (held != Held::no) {
     return fail(MPI_ERR_RMA_SYNC, "the part of rank %d is locked by this process already", rank);
   }
@@ -311,7 +311,7 @@ Status Window::lock(int lock_type, int rank, int assertions) {
 
 Status Window::unlock(int rank) {
   HEARTH_TRY(check_rank(rank));
-  Held& held = held_[static_cast<size_t>(rank)];
+  Held& held = access_[static_cast<size_t>(rank)].held;
   if (held == Held::no || all_locked_) {
     return fail(MPI_ERR_RMA_SYNC, "the part of rank %d is not locked by MPI_Win_lock of this process", rank);
   }
@@ -334,7 +334,7 @@ Status Window::lock_all(int assertions) {
       static_cast<void>(unlock_all());
       return status;
     }
-    held_[static_cast<size_t>(rank)] = Held::shared;
+    access_[static_cast<size_t>(rank)].held = Held::shared;
   }
   return {};
 }
@@ -344,7 +344,7 @@ Status Window::unlock_all() {
   Status first = flush_all();
   all_locked_ = unchecked_ = false;
   for (int rank = 0; rank < comm_.size; ++rank) {
-    const Held held = std::exchange(held_[static_cast<size_t>(rank)], Held::no);
+    const Held held = std::exchange(access_[static_cast<size_t>(rank)].held, Held::no);
     if (held != Held::shared) continue;
     const Status released = release(rank, false);
     if (first.ok()) first = released;

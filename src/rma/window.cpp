@@ -43,11 +43,8 @@ void Window::wake_all() const {
 Window::Window(Comm& comm)
     : comm_(comm),
       parts_(static_cast<size_t>(comm.size)),
-      here_(static_cast<size_t>(comm.size)),
-      boards_(static_cast<size_t>(comm.size)),
-      messages_(*this),
-      held_(static_cast<size_t>(comm.size), Held::no),
-      accessible_(static_cast<size_t>(comm.size)) {}
+      access_(static_cast<size_t>(comm.size)),
+      messages_(*this) {}
 
 Window::~Window() = default;
 
@@ -76,16 +73,19 @@ Window::Part Window::tell() {
 void Window::monitor_members() {
   for (size_t rank = 0; rank < parts_.size(); ++rank) {
     const Part& part = parts_[rank];
+    Access& access = access_[rank];
+    access.bytes = part.bytes;
+    access.displacement_unit = part.displacement_unit;
     const PeerIndex owner = peer(static_cast<int>(part.owner));
     if (part.board != kNowhere) {
-      boards_[rank] = reinterpret_cast<shm::WindowBoard*>(
+      access.board = reinterpret_cast<shm::WindowBoard*>(
           reach(peer(static_cast<int>(rank)), part.board, sizeof(shm::WindowBoard)));
     }
-    if (part.offset != kNowhere) here_[rank] = reach(owner, part.offset, static_cast<size_t>(part.bytes));
+    if (part.offset != kNowhere) access.memory = reach(owner, part.offset, static_cast<size_t>(part.bytes));
   }
-  const auto self = static_cast<size_t>(comm_.rank);
-  boards_[self] = own_.board;
-  if (!own_.dynamic) here_[self] = static_cast<std::byte*>(own_.base);
+  Access& own = access_[static_cast<size_t>(comm_.rank)];
+  own.board = own_.board;
+  if (!own_.dynamic) own.memory = static_cast<std::byte*>(own_.base);
 }
 
 // All processes agree whether any of them needs messages. Only then do they listen for messages, because that
@@ -93,7 +93,7 @@ void Window::monitor_members() {
 Status Window::agree_on_ways() {
   const auto needs = [this](size_t rank) {
     const bool has_data = own_.dynamic || parts_[rank].bytes > 0;
-    return boards_[rank] == nullptr || (has_data && here_[rank] == nullptr);
+    return access_[rank].board == nullptr || (has_data && access_[rank].memory == nullptr);
   };
   int mine = 0;
   for (size_t rank = 0; rank < parts_.size(); ++rank) mine |= needs(rank) ? 1 : 0;
@@ -120,7 +120,7 @@ Status Window::open(const OwnPart& own) {
 
 bool Window::reaches_all() const {
   for (size_t rank = 0; rank < parts_.size(); ++rank) {
-    if (parts_[rank].bytes > 0 && here_[rank] == nullptr) return false;
+    if (parts_[rank].bytes > 0 && access_[rank].memory == nullptr) return false;
   }
   return true;
 }

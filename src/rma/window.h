@@ -23,6 +23,7 @@
 #include "base/counts.h"
 #include "base/status.h"
 #include "datatype/blocks.h"
+#include "datatype/reduce.h"
 #include "datatype/type.h"
 #include "objects/comm.h"
 #include "objects/op.h"
@@ -86,7 +87,7 @@ class Window final : public p2p::Polled {
   Window& operator=(const Window&) = delete;
 
   /// Address of a process's part in this process; nullptr if it can be accessed only by messages.
-  std::byte* part_here(int rank) const { return here_[static_cast<size_t>(rank)]; }
+  std::byte* part_here(int rank) const { return access_[static_cast<size_t>(rank)].memory; }
   int64_t part_bytes(int rank) const { return parts_[static_cast<size_t>(rank)].bytes; }
   /// Whether this process accesses the parts of all processes by loads and stores.
   bool reaches_all() const;
@@ -108,6 +109,23 @@ class Window final : public p2p::Polled {
   Status accumulate(const Data& origin, const Target& target, const objects::Op& op, const Data* result,
                     p2p::Request** request);
   Status compare_and_swap(const void* origin, const void* compare, void* result, const Target& target);
+
+  // The frequent cases of the operations above and below, which the entry points try first
+  // (rma/inline_path.h): the target's part is reached by loads and stores, one thread at a time calls MPI,
+  // and nothing has to be waited for. False: nothing is changed, and the caller continues on the regular
+  // path, which also reports the errors. Pre: `rank` is a rank of the window.
+
+  /// Address of `bytes` > 0 bytes at a displacement in the part of a process; nullptr if they are not in the
+  /// part, or no epoch permits the access.
+  std::byte* reach_inline(int rank, int64_t displacement, int64_t bytes) const;
+  /// target = target op origin for one element of a predefined type, whose previous value is stored in
+  /// `result` if that is not nullptr. `target`: from reach_inline().
+  bool accumulate_inline(const void* origin, void* result, const Type& type, const objects::Op& op, int rank,
+                         std::byte* target);
+  /// An exclusive lock that is not free is marked as wanted, as by the regular path.
+  bool lock_inline(int lock_type, int rank, int assertions);
+  bool unlock_inline(int rank);
+  bool flush_inline(int rank) const;
 
   // Synchronization (sync.cpp). `assertions` are MPI_MODE_ bits.
 
@@ -154,14 +172,25 @@ class Window final : public p2p::Polled {
     bool empty = false;         // no data at all
   };
 
+  /// Whether this process holds the lock of a part. From `shared` on, the part may be accessed.
   enum class Held : uint8_t { no, asked_for, shared, exclusive, unchecked };
+
+  /// What an access to one process's part needs.
+  struct Access {
+    std::byte* memory = nullptr;  // the part in this process's memory; nullptr: messages only
+    int64_t bytes = 0;
+    int64_t displacement_unit = 1;
+    shm::WindowBoard* board = nullptr;  // nullptr: not accessible
+    Held held = Held::no;
+    bool started = false;  // in the group of MPI_Win_start
+  };
 
   Part tell();
   void monitor_members();
   Status agree_on_ways();
   PeerIndex peer(int rank) const { return comm_.peers[rank]; }
   /// A process's board; nullptr if this process cannot access it.
-  shm::WindowBoard* board_of(int rank) const { return boards_[static_cast<size_t>(rank)]; }
+  shm::WindowBoard* board_of(int rank) const { return access_[static_cast<size_t>(rank)].board; }
 
   // access.cpp
   Status check_access(int rank);
@@ -208,10 +237,9 @@ class Window final : public p2p::Polled {
 
   Comm& comm_;
   OwnPart own_;
-  shm::Exposure shared_;          // of the own part; of a dynamic window, of all memory that may be attached
-  std::vector<Part> parts_;       // by rank
-  std::vector<std::byte*> here_;  // by rank
-  std::vector<shm::WindowBoard*> boards_;  // by rank; the own board is always accessible
+  shm::Exposure shared_;        // of the own part; of a dynamic window, of all memory that may be attached
+  std::vector<Part> parts_;     // by rank
+  std::vector<Access> access_;  // by rank; the own board is always accessible
   std::vector<datatype::Block> attached_;  // regions of this process in a dynamic window, sorted by address
   Messages messages_;
   bool by_messages_ = false;  // some process accesses another one only by messages
@@ -223,9 +251,7 @@ class Window final : public p2p::Polled {
   bool posted_ = false;
   bool unchecked_ = false;  // MPI_Win_lock_all with MPI_MODE_NOCHECK
   bool all_locked_ = false;
-  int locks_ = 0;                 // by MPI_Win_lock
-  std::vector<Held> held_;        // by rank
-  std::vector<bool> accessible_;  // by rank: in the group of MPI_Win_start
+  int locks_ = 0;  // by MPI_Win_lock
   std::vector<PeerIndex> started_for_;
   std::vector<p2p::Request*> exposure_;  // receives of MPI_Win_complete, which end the exposure epoch
   p2p::MessageGroup notices_;            // sends of synchronization messages; close() waits for them

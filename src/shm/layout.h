@@ -3,7 +3,7 @@
 //
 //   offset 0             JobHeader            one, written by the creator of the segment
 //   blocks_offset        RankBlock + tables   one per rank, block_bytes apart
-//   cells_offset         bounce buffers       one pool per rank, owned by the sender
+//   buffers_offset       bounce buffers       one pool per rank, owned by the sender
 //   regions_offset       collective regions   taken one by one for communicators (coll/collective_region.h)
 //   pipelines_offset     overflow buffers,    one set per region and rank, allocated at first use
 //                        pipeline buffers
@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "shm/wait_page.h"
+#include "shm/wait_record.h"
 
 namespace hearth::shm {
 
@@ -29,11 +29,11 @@ struct JobGeometry {
   uint64_t segment_bytes;
   uint32_t rank_count;
   uint32_t ring_lines;  // slots of one ring, a power of two
-  uint32_t cell_bytes;
-  uint32_t cell_count;  // in one rank's pool
+  uint32_t buffer_bytes;
+  uint32_t buffer_count;  // in one rank's pool
   uint64_t blocks_offset;
   uint64_t block_bytes;
-  uint64_t cells_offset;
+  uint64_t buffers_offset;
   uint64_t rings_offset;
   uint64_t ring_bytes;  // credit line and slots
   uint64_t regions_offset;
@@ -132,7 +132,7 @@ struct RankMemory {
   int16_t high_bandwidth;
   int16_t large;
   int16_t rings;  // and its block: memory that other ranks write and this rank reads
-  int16_t cells;
+  int16_t buffers;
   int16_t arena;
   int16_t reserved;
 };
@@ -182,7 +182,7 @@ struct alignas(kLineBytes) AgreementEntry {
 constexpr int kAgreementsMax = 16;
 
 /// The fixed part of a rank's block. After it, for rank_count ranks R: the connect bitmap, uint64_t[(R + 63)
-/// / 64]; the ring numbers, uint32_t[R]; the cell marks, uint32_t[cell_count][16].
+/// / 64]; the ring numbers, uint32_t[R]; the buffer marks, uint32_t[buffer_count][16].
 struct alignas(kLineBytes) RankBlock {
   // Read by every sender after each message, written only around a sleep, so the line stays shared in their
   // caches.
@@ -207,7 +207,7 @@ struct alignas(kLineBytes) RankBlock {
 
   CopyControlBlock control_block;
   LongTraffic traffic;
-  WaitPage waiting;
+  WaitRecord waiting;
   AgreementEntry agreements[kAgreementsMax];
 };
 

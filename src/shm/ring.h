@@ -185,7 +185,7 @@ class RingWriter {
   /// KiB of this writer's unexpected messages, as of the last update of the credit.
   uint32_t unexpected_kib() const { return unexpected_kib_; }
   /// Updates the credit.
-  void look() { refresh(); }
+  void update_credit() { refresh(); }
   /// Whether the reader has read everything. Updates the credit.
   bool drained() {
     refresh();

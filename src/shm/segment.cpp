@@ -24,13 +24,13 @@ namespace {
 // Lower limits of the reductions for large jobs: smaller values cost more time than the saved memory is
 // worth.
 constexpr uint32_t kRingLinesMin = 64;
-constexpr uint32_t kCellCountMin = 32;
+constexpr uint32_t kBufferCountMin = 32;
 constexpr uint64_t kPipelineBytesMin = 512 * 1024;
 // The shortest ring that holds the longest reply packet and its pad.
 constexpr uint32_t kRingLinesLeast = 16;
 constexpr uint32_t kRingLinesMax = 1 << 20;
-constexpr uint32_t kCellBytesMax = 1 << 30;
-constexpr uint32_t kCellCountMax = 1 << 20;
+constexpr uint32_t kBufferBytesMax = 1 << 30;
+constexpr uint32_t kBufferCountMax = 1 << 20;
 // Upper limit of file lengths and of the user address space.
 constexpr uint64_t kSegmentBytesMax = uint64_t{1} << 47;
 
@@ -51,7 +51,8 @@ uint64_t table_bytes(uint64_t ranks) {
 }
 
 uint64_t block_bytes(const SegmentPlan& plan) {
-  return to_pages(sizeof(RankBlock) + table_bytes(plan.rank_count) + uint64_t{plan.cell_count} * kLineBytes);
+  return to_pages(sizeof(RankBlock) + table_bytes(plan.rank_count) +
+                  uint64_t{plan.buffer_count} * kLineBytes);
 }
 
 uint64_t ring_bytes(const SegmentPlan& plan) {
@@ -60,13 +61,13 @@ uint64_t ring_bytes(const SegmentPlan& plan) {
 }
 
 uint64_t pool_bytes(const SegmentPlan& plan) {
-  return to_pages(uint64_t{plan.cell_count} * plan.cell_bytes);
+  return to_pages(uint64_t{plan.buffer_count} * plan.buffer_bytes);
 }
 
 uint64_t blocks_offset() {
   return to_pages(sizeof(JobHeader));
 }
-uint64_t cells_offset(const SegmentPlan& plan) {
+uint64_t buffers_offset(const SegmentPlan& plan) {
   return blocks_offset() + plan.rank_count * block_bytes(plan);
 }
 uint64_t region_head_bytes(uint64_t ranks) {
@@ -76,7 +77,7 @@ uint64_t region_bytes(const SegmentPlan& plan) {
   return to_pages(region_head_bytes(plan.rank_count) + plan.rank_count * sizeof(RankSlots));
 }
 uint64_t regions_offset(const SegmentPlan& plan) {
-  return cells_offset(plan) + plan.rank_count * pool_bytes(plan);
+  return buffers_offset(plan) + plan.rank_count * pool_bytes(plan);
 }
 uint64_t pipelines_offset(const SegmentPlan& plan) {
   return regions_offset(plan) + plan.region_count * region_bytes(plan);
@@ -97,8 +98,8 @@ SegmentPlan plan_of(const JobGeometry& geometry) {
   SegmentPlan plan;
   plan.rank_count = geometry.rank_count;
   plan.ring_lines = geometry.ring_lines;
-  plan.cell_bytes = geometry.cell_bytes;
-  plan.cell_count = geometry.cell_count;
+  plan.buffer_bytes = geometry.buffer_bytes;
+  plan.buffer_count = geometry.buffer_count;
   plan.region_count = geometry.region_count;
   plan.pipeline_bytes = geometry.pipeline_bytes;
   plan.rings_in_pages = geometry.ring_bytes % os::page_bytes() == 0;
@@ -110,21 +111,21 @@ bool is_sound(const JobGeometry& geometry) {
   constexpr uint32_t kRanksMax = 1 << 20;
   if (geometry.rank_count == 0 || geometry.rank_count > kRanksMax || geometry.region_count > kRegionsMax ||
       geometry.segment_bytes > kSegmentBytesMax || geometry.ring_lines == 0 ||
-      geometry.ring_lines > kRingLinesMax || geometry.cell_count == 0 || geometry.cell_bytes == 0) {
+      geometry.ring_lines > kRingLinesMax || geometry.buffer_count == 0 || geometry.buffer_bytes == 0) {
     return false;
   }
   // Checks the largest parts first, so that no product below overflows 64 bits.
   const uint64_t ranks = geometry.rank_count;
   const uint64_t pipeline_buffers = geometry.region_count * ranks;
   const uint64_t lines = geometry.segment_bytes / kLineBytes;
-  if (uint64_t{geometry.cell_count} * geometry.cell_bytes > geometry.segment_bytes / ranks ||
+  if (uint64_t{geometry.buffer_count} * geometry.buffer_bytes > geometry.segment_bytes / ranks ||
       geometry.ring_lines > lines / (ranks * ranks) ||
       (pipeline_buffers > 0 && geometry.pipeline_bytes > geometry.segment_bytes / pipeline_buffers)) {
     return false;
   }
   const SegmentPlan plan = plan_of(geometry);
   return geometry.blocks_offset == blocks_offset() && geometry.block_bytes == block_bytes(plan) &&
-         geometry.cells_offset == cells_offset(plan) && geometry.regions_offset == regions_offset(plan) &&
+         geometry.buffers_offset == buffers_offset(plan) && geometry.regions_offset == regions_offset(plan) &&
          geometry.region_bytes == region_bytes(plan) && geometry.pipelines_offset == pipelines_offset(plan) &&
          geometry.pipeline_bytes == to_pages(plan.pipeline_bytes) &&
          geometry.rings_offset == rings_offset(plan) && geometry.ring_bytes == ring_bytes(plan) &&
@@ -141,11 +142,11 @@ SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
   const uint64_t ring_lines = param::get_bytes(param::Id::shm_ring_bytes) / kLineBytes;
   plan.ring_lines =
       static_cast<uint32_t>(std::bit_floor(std::clamp<uint64_t>(ring_lines, kRingLinesLeast, kRingLinesMax)));
-  const uint64_t cell_bytes =
-      std::clamp<uint64_t>(param::get_bytes(param::Id::shm_cell_bytes), 1, kCellBytesMax);
-  plan.cell_bytes = static_cast<uint32_t>((cell_bytes + kLineBytes - 1) / kLineBytes * kLineBytes);
-  plan.cell_count = static_cast<uint32_t>(
-      std::clamp<int64_t>(param::get_count(param::Id::shm_cell_count), 1, kCellCountMax));
+  const uint64_t buffer_bytes =
+      std::clamp<uint64_t>(param::get_bytes(param::Id::shm_buffer_bytes), 1, kBufferBytesMax);
+  plan.buffer_bytes = static_cast<uint32_t>((buffer_bytes + kLineBytes - 1) / kLineBytes * kLineBytes);
+  plan.buffer_count = static_cast<uint32_t>(
+      std::clamp<int64_t>(param::get_count(param::Id::shm_buffer_count), 1, kBufferCountMax));
   // A single rank needs no collective region.
   const int64_t regions = rank_count > 1 ? param::get_count(param::Id::coll_regions) : 0;
   plan.region_count = static_cast<uint32_t>(std::clamp<int64_t>(regions, 0, kRegionsMax));
@@ -153,7 +154,7 @@ SegmentPlan SegmentPlan::for_ranks(uint32_t rank_count) {
   for (uint32_t ranks = rank_count; ranks > 16; ranks /= 4) {
     if (plan.ring_lines > kRingLinesMin) plan.ring_lines /= 2;
     if (plan.pipeline_bytes > kPipelineBytesMin) plan.pipeline_bytes = to_pages(plan.pipeline_bytes / 2);
-    if (plan.cell_count > kCellCountMin && ranks > 64) plan.cell_count /= 2;
+    if (plan.buffer_count > kBufferCountMin && ranks > 64) plan.buffer_count /= 2;
   }
   if (!has_memory_files() || os::memory_is_strict()) plan.pipeline_bytes = 0;
   // If the limits on files or address space are low (ulimit -f, -v), reduces the number of collective
@@ -245,11 +246,11 @@ Status Segment::create(const SegmentPlan& wish, Segment& segment, std::span<cons
   job.segment_bytes = bytes;
   job.rank_count = plan.rank_count;
   job.ring_lines = plan.ring_lines;
-  job.cell_bytes = plan.cell_bytes;
-  job.cell_count = plan.cell_count;
+  job.buffer_bytes = plan.buffer_bytes;
+  job.buffer_count = plan.buffer_count;
   job.blocks_offset = blocks_offset();
   job.block_bytes = block_bytes(plan);
-  job.cells_offset = cells_offset(plan);
+  job.buffers_offset = buffers_offset(plan);
   job.rings_offset = rings_offset(plan);
   job.ring_bytes = ring_bytes(plan);
   job.regions_offset = regions_offset(plan);
@@ -269,7 +270,7 @@ Status Segment::create(const SegmentPlan& wish, Segment& segment, std::span<cons
   made.close_pipeline_buffers();
   // Every rank uses the blocks from the start. Allocates them now, so that a lack of memory is ENOSPC instead
   // of SIGBUS.
-  HEARTH_TRY(made.take_room(plan, blocks_offset(), cells_offset(plan) - blocks_offset()));
+  HEARTH_TRY(made.take_room(plan, blocks_offset(), buffers_offset(plan) - blocks_offset()));
   if (plan.region_count > 0) {
     HEARTH_TRY(made.take_room(plan, regions_offset(plan), region_bytes(plan)));
     job.regions[0] = RegionState().at(RegionState::kUsed, 0).word;
@@ -290,8 +291,8 @@ Status Segment::take_room(const SegmentPlan& plan, uint64_t offset, uint64_t byt
   return fail(MPI_ERR_NO_MEM,
               "no room for the shared segment: %llu bytes for %u ranks: %s. Remedy: raise the memory limit, "
               "or, where "
-              "memfd_create is refused, that of /dev/shm; or set HEARTH_SHM_CELL_COUNT lower",
-              static_cast<unsigned long long>(cells_offset(plan)), plan.rank_count, std::strerror(errno));
+              "memfd_create is refused, that of /dev/shm; or set HEARTH_SHM_BUFFER_COUNT lower",
+              static_cast<unsigned long long>(buffers_offset(plan)), plan.rank_count, std::strerror(errno));
 }
 
 // Called before any of these pages is allocated. If a sandbox refuses, pages are allocated at first touch,
@@ -308,7 +309,7 @@ void Segment::bind_parts(std::span<const RankMemory> memory) const {
     }
   };
   bind(geometry_.blocks_offset, geometry_.block_bytes, &RankMemory::rings);
-  bind(geometry_.cells_offset, pool_bytes_, &RankMemory::cells);
+  bind(geometry_.buffers_offset, pool_bytes_, &RankMemory::buffers);
 }
 
 Status Segment::attach(int descriptor, Segment& segment) {
@@ -320,7 +321,7 @@ Status Segment::attach(int descriptor, Segment& segment) {
   return {};
 }
 
-Status Segment::look(int descriptor, Segment& segment) {
+Status Segment::attach_read_only(int descriptor, Segment& segment) {
   return map(descriptor, os::map_to_read, segment);
 }
 
@@ -452,19 +453,19 @@ std::span<std::byte> Segment::pipeline_buffers(int region, int process) const {
   return {overflow_buffers(region, process) + kOverflowBuffersBytes, geometry_.pipeline_bytes};
 }
 
-uint32_t& Segment::cell_mark(int owner, uint32_t cell) const {
+uint32_t& Segment::buffer_mark(int owner, uint32_t buffer) const {
   std::byte* marks = reinterpret_cast<std::byte*>(&rank(owner) + 1) + table_bytes(geometry_.rank_count);
-  return *reinterpret_cast<uint32_t*>(marks + uint64_t{cell} * kLineBytes);
+  return *reinterpret_cast<uint32_t*>(marks + uint64_t{buffer} * kLineBytes);
 }
 
-std::byte* Segment::cell_memory(int owner, uint32_t cell) const {
-  return base_ + geometry_.cells_offset + static_cast<uint64_t>(owner) * pool_bytes_ +
-         uint64_t{cell} * geometry_.cell_bytes;
+std::byte* Segment::buffer_memory(int owner, uint32_t buffer) const {
+  return base_ + geometry_.buffers_offset + static_cast<uint64_t>(owner) * pool_bytes_ +
+         uint64_t{buffer} * geometry_.buffer_bytes;
 }
 
-bool Segment::reserve_cells(int owner, uint32_t first, uint32_t count) const {
-  const auto offset = static_cast<size_t>(cell_memory(owner, first) - base_);
-  return os::reserve_room(descriptor_, offset, uint64_t{count} * geometry_.cell_bytes);
+bool Segment::reserve_buffers(int owner, uint32_t first, uint32_t count) const {
+  const auto offset = static_cast<size_t>(buffer_memory(owner, first) - base_);
+  return os::reserve_room(descriptor_, offset, uint64_t{count} * geometry_.buffer_bytes);
 }
 
 }  // namespace hearth::shm

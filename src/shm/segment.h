@@ -17,8 +17,8 @@ namespace hearth::shm {
 struct SegmentPlan {
   uint32_t rank_count = 1;
   uint32_t ring_lines = 0;
-  uint32_t cell_bytes = 0;
-  uint32_t cell_count = 0;
+  uint32_t buffer_bytes = 0;
+  uint32_t buffer_count = 0;
   uint32_t region_count = 0;
   uint64_t pipeline_bytes = 0;
   bool rings_in_pages = false;  // each ring in pages of its own, to place it on its receiver's memory node
@@ -49,7 +49,7 @@ class Segment {
   /// Hearth segment of this version.
   static Status attach(int descriptor, Segment& segment);
   /// The same with a read-only mapping, for tools. Takes ownership of the descriptor only on success.
-  static Status look(int descriptor, Segment& segment);
+  static Status attach_read_only(int descriptor, Segment& segment);
 
   int descriptor() const { return descriptor_; }
   bool mapped() const { return base_ != nullptr; }
@@ -93,11 +93,11 @@ class Segment {
   /// The overflow buffers of its slots. Pre: there are pipeline buffers.
   std::byte* overflow_buffers(int region, int process) const;
 
-  /// How often receivers have emptied a cell (shm/cells.h).
-  uint32_t& cell_mark(int owner, uint32_t cell) const;
-  std::byte* cell_memory(int owner, uint32_t cell) const;
-  /// Allocates some cells of a pool; false if memory is short.
-  bool reserve_cells(int owner, uint32_t first, uint32_t count) const;
+  /// How often receivers have emptied a buffer (shm/buffer_pool.h).
+  uint32_t& buffer_mark(int owner, uint32_t buffer) const;
+  std::byte* buffer_memory(int owner, uint32_t buffer) const;
+  /// Allocates some buffers of a pool; false if memory is short.
+  bool reserve_buffers(int owner, uint32_t first, uint32_t count) const;
 
  private:
   std::byte* region_memory(int region) const;
@@ -110,7 +110,7 @@ class Segment {
   size_t bytes_ = 0;
   int descriptor_ = -1;
   JobGeometry geometry_ = {};
-  uint64_t pool_bytes_ = 0;  // distance from one rank's cells to the next rank's
+  uint64_t pool_bytes_ = 0;  // distance from one rank's buffers to the next rank's
 };
 
 }  // namespace hearth::shm

@@ -1,7 +1,7 @@
 // Sleeping without lost wake-ups.
 //
 // A waiting rank spins first, then yields its processor, then sleeps on its `asleep` word. After a store that
-// another rank may wait for (a packet, a credit, a cell's mark), a rank reads that rank's `asleep` word and
+// another rank may wait for (a packet, a credit, a buffer's mark), a rank reads that rank's `asleep` word and
 // wakes it. This is Dekker's pattern:
 //
 //   sleeper:  asleep = 1;  FENCE;  poll everything once more;  sleep

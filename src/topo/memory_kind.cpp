@@ -50,7 +50,7 @@ int node_of_kind(const shm::RankMemory& memory, MemoryKind kind) {
 
 Status choose_nodes(shm::RankMemory& memory) {
   HEARTH_TRY(choose("HEARTH_MEMORY_RINGS", param::Id::memory_rings, memory, memory.rings));
-  HEARTH_TRY(choose("HEARTH_MEMORY_CELLS", param::Id::memory_cells, memory, memory.cells));
+  HEARTH_TRY(choose("HEARTH_MEMORY_BUFFERS", param::Id::memory_buffers, memory, memory.buffers));
   return choose("HEARTH_MEMORY_ARENA", param::Id::memory_arena, memory, memory.arena);
 }
 

@@ -80,7 +80,7 @@ void ConnectionMonitor::read_secret(size_t place) {
   drop(place);
 }
 
-std::vector<ConnectionMonitor::Gone> ConnectionMonitor::look() {
+std::vector<ConnectionMonitor::Gone> ConnectionMonitor::take_gone() {
   std::vector<Gone> gone;
   for (const os::Poller::Event& event : poller_.wait(0)) {
     if (event.token == kListenerToken) {

@@ -39,7 +39,7 @@ class ConnectionMonitor {
     bool silent;  // no answer at all: the machine or the network failed, not only the process
   };
   /// Returns the peers that have ended since the last call.
-  std::vector<Gone> look();
+  std::vector<Gone> take_gone();
   /// Whether a connection without the secret was dropped.
   bool refused() const { return refused_; }
 

@@ -18,7 +18,7 @@ namespace hearth::transport {
 
 /// The format of all data between machines. Incremented with each change after which an older and a newer
 /// library could misread each other: docs/design/fabric.md lists such changes.
-constexpr uint32_t kWireFormat = 2;
+constexpr uint32_t kWireFormat = 3;
 
 struct EndpointAddress {
   uint32_t format = kWireFormat;

@@ -31,6 +31,6 @@ struct NetworkOffer {
   bool registers = false;           // buffers have to be registered, and limits on locked memory apply
 };
 /// Queries libfabric as open_fabric() does, but opens nothing but the library.
-Status look_at_fabric(NetworkOffer& offer);
+Status probe_fabric(NetworkOffer& offer);
 
 }  // namespace hearth::transport

@@ -12,7 +12,7 @@ Status open_fabric(const NetworkSetup&, std::unique_ptr<Network>&) {
       "again, or ask the launcher for one machine");
 }
 
-Status look_at_fabric(NetworkOffer&) {
+Status probe_fabric(NetworkOffer&) {
   return fail(
       MPI_ERR_OTHER,
       "this build of Hearth has no network: libfabric's headers were missing when it was made. Remedy: "

@@ -216,7 +216,7 @@ Status choose_fabric(const FabricLibrary& library, FabricInfo& chosen) {
   return chosen != nullptr ? Status() : fail(MPI_ERR_NO_MEM, "no memory for libfabric");
 }
 
-Status look_at_fabric(NetworkOffer& offer) {
+Status probe_fabric(NetworkOffer& offer) {
   const FabricLibrary* library;
   HEARTH_TRY(fabric_library(library));
   const uint32_t version = library->version();

@@ -11,21 +11,21 @@ void FabricLiveness::watch(PeerIndex peer, std::span<const std::byte> address, u
   monitor_.watch(peer, address, port, param::get_time_ns(param::Id::fabric_alive));
 }
 
-void FabricLiveness::look() {
+void FabricLiveness::read_events() {
   polls_ = 0;
-  looked_ns_ = os::now_ns();
-  for (const ConnectionMonitor::Gone& gone : monitor_.look()) {
-    suspects_.push_back({gone.peer, gone.why, gone.silent, looked_ns_});
+  read_ns_ = os::now_ns();
+  for (const ConnectionMonitor::Gone& gone : monitor_.take_gone()) {
+    suspects_.push_back({gone.peer, gone.why, gone.silent, read_ns_});
   }
 }
 
 std::vector<PeerIndex> FabricLiveness::machines_to_watch() {
   if (packets_ != packets_seen_ || quiet_since_ns_ == 0) {
     packets_seen_ = packets_;
-    quiet_since_ns_ = looked_ns_;
+    quiet_since_ns_ = read_ns_;
     return {};
   }
-  const uint64_t silent_ns = looked_ns_ - quiet_since_ns_;
+  const uint64_t silent_ns = read_ns_ - quiet_since_ns_;
   if (machines_watched_ || silent_ns <= param::get_time_ns(param::Id::fabric_alive) / 4) return {};
   machines_watched_ = true;
   std::vector<int> seen;

@@ -27,13 +27,13 @@ class FabricLiveness {
   /// Starts to monitor a peer; at most once per peer.
   void watch(PeerIndex peer, std::span<const std::byte> address, uint16_t port);
 
-  /// Counts a poll and the packets that it returned; true if look() is due.
+  /// Counts a poll and the packets that it returned; true if read_events() is due.
   bool count_poll(int packets) {
     packets_ += static_cast<uint64_t>(packets);
-    return ++polls_ >= kPollsPerLook;
+    return ++polls_ >= kPollsPerRead;
   }
   /// Reads the events of the monitored connections.
-  void look();
+  void read_events();
   /// The next process that counts as lost; false if there is none. `has_left(peer)`: whether it has announced
   /// its shutdown and all its packets have arrived.
   struct Lost {
@@ -45,7 +45,7 @@ class FabricLiveness {
   bool next_lost(Lost& lost, HasLeft has_left) {
     for (size_t i = 0; i < suspects_.size(); ++i) {
       const Suspect suspect = suspects_[i];
-      if (looked_ns_ - suspect.since_ns < kLeaveNs && !has_left(suspect.peer)) continue;
+      if (read_ns_ - suspect.since_ns < kLeaveNs && !has_left(suspect.peer)) continue;
       suspects_.erase(suspects_.begin() + static_cast<std::ptrdiff_t>(i));
       lost = {suspect.peer, suspect.why, suspect.silent};
       return true;
@@ -58,7 +58,7 @@ class FabricLiveness {
   bool refused() const { return monitor_.refused(); }
 
  private:
-  static constexpr uint32_t kPollsPerLook = 512;
+  static constexpr uint32_t kPollsPerRead = 512;
   // Time for the shutdown packet of a process to arrive after its end has been detected.
   static constexpr uint64_t kLeaveNs = 500'000'000;
   // Machines that are monitored without an exchange of packets.
@@ -76,10 +76,10 @@ class FabricLiveness {
   const uint64_t key_;
   ConnectionMonitor monitor_;
   std::vector<Suspect> suspects_;  // peers whose process has ended
-  uint32_t polls_ = 0;             // since the last look
+  uint32_t polls_ = 0;             // since the last read_events()
   uint64_t packets_ = 0;
-  uint64_t packets_seen_ = 0;  // at the last look
-  uint64_t looked_ns_ = 0;
+  uint64_t packets_seen_ = 0;  // at the last read_events()
+  uint64_t read_ns_ = 0;
   uint64_t quiet_since_ns_ = 0;
   bool machines_watched_ = false;
 };

@@ -157,13 +157,7 @@ int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, v
     from.unexpected_kib_there = wire.unmatched_kib;
   }
   if (wire.header.kind() == kTellsKind || wire.header.kind() == kLeavesKind) {
-    // Ignores a late announcement: packets or a later announcement have followed it.
-    const uint32_t to_come = wire.number - from.taken;
-    if (wire.header.kind() == kLeavesKind && to_come <= kWindow &&
-        (!from.leaves || to_come > from.leaves_after - from.taken)) {
-      from.leaves = true;
-      from.leaves_after = wire.number;
-    }
+    if (wire.header.kind() == kLeavesKind) note_announcement(from, wire);
     repost(buffer);
     return 0;
   }
@@ -206,6 +200,14 @@ int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, v
   return packets;
 }
 
+// Ignores a late announcement, which a later one or packets have followed.
+void FabricTransport::note_announcement(Peer& from, const Wire& wire) {
+  if (static_cast<int32_t>(wire.header.cookie() - from.announcement) <= 0) return;
+  from.announcement = wire.header.cookie();
+  from.leaves = (wire.header.flags() & kStays) == 0 && wire.number - from.taken <= kWindow;
+  from.leaves_after = wire.number;
+}
+
 int FabricTransport::hand_over(const Buffer& buffer, PacketHandler handler, void* receiver) {
   const auto index = static_cast<PeerIndex>(reinterpret_cast<const Wire*>(buffer.data)->from);
   Peer& from = peer(index);
@@ -244,7 +246,7 @@ void FabricTransport::end_with_error() {
     }
     case Operation::Kind::send:
       count_left(operation.peer);
-      lose(operation.peer, why);
+      if (!withdraws(*static_cast<Buffer*>(&operation))) lose(operation.peer, why);
       buffers_.give(static_cast<Buffer*>(&operation));
       break;
     case Operation::Kind::buffer_leaves:
@@ -258,7 +260,7 @@ void FabricTransport::end_with_error() {
 }
 
 void FabricTransport::check_liveness() {
-  liveness_.look();
+  liveness_.read_events();
   if (liveness_.refused()) refuse("does not know this job's secret");
   const auto has_left = [this](PeerIndex index) { return peer(index).has_left(); };
   for (FabricLiveness::Lost lost; liveness_.next_lost(lost, has_left);) {
@@ -343,15 +345,23 @@ void FabricTransport::announce() {
     if (!other.talks || other.lost || (other.announced && other.announced_after == other.sent)) continue;
     // A peer that has only sent packets is not connected yet.
     if (other.number == FI_ADDR_UNSPEC && !connect(static_cast<PeerIndex>(i)).ok()) continue;
-    Buffer* buffer = buffers_.take();
-    if (buffer == nullptr) continue;
-    Wire& wire = *reinterpret_cast<Wire*>(buffer->data);
-    wire.header = {PacketHeader::make_commit(kLeavesKind, 0, 0, 0), 0};
-    wire.number = other.announced_after = other.sent;
+    if (!send_announcement(static_cast<PeerIndex>(i), 0)) continue;
+    other.announced_after = other.sent;
     other.announced = true;
-    buffer->bytes = sizeof(Wire);
-    send_or_queue(static_cast<PeerIndex>(i), buffer);
   }
+}
+
+// False: no memory.
+bool FabricTransport::send_announcement(PeerIndex to, uint8_t flags) {
+  Buffer* buffer = buffers_.take();
+  if (buffer == nullptr) return false;
+  Peer& other = peer(to);
+  Wire& wire = *reinterpret_cast<Wire*>(buffer->data);
+  wire.header = {PacketHeader::make_commit(kLeavesKind, flags, 0, ++other.announcements), 0};
+  wire.number = other.sent;
+  buffer->bytes = sizeof(Wire);
+  send_or_queue(to, buffer);
+  return true;
 }
 
 bool FabricTransport::has_left() {
@@ -369,6 +379,12 @@ bool FabricTransport::has_left() {
 
 void FabricTransport::rejoin() {
   leaving_since_ns_ = 0;
+  for (size_t i = 0; i < peers_.size(); ++i) {
+    Peer& other = peers_[i];
+    if (!std::exchange(other.announced, false) || !other.talks || other.lost) continue;
+    // Without memory, the next packet withdraws the announcement.
+    static_cast<void>(send_announcement(static_cast<PeerIndex>(i), kStays));
+  }
   for (size_t i = 0; i < peers_.size(); ++i) {
     const char* const why = std::exchange(peers_[i].lost_while_left, nullptr);
     if (why != nullptr && setup_.lost != nullptr) setup_.lost(setup_.context, static_cast<PeerIndex>(i), why);

@@ -183,8 +183,9 @@ bool FabricTransport::post(PeerIndex to, Buffer* buffer) {
     other.to_tell = false;
     return true;
   }
+  const bool matters = !withdraws(*buffer);
   buffers_.give(buffer);
-  lose(to, endpoint_.error_text(static_cast<int>(-error)));
+  if (matters) lose(to, endpoint_.error_text(static_cast<int>(-error)));
   return true;
 }
 

@@ -85,8 +85,10 @@ class FabricTransport final : public Network, private BufferTransfers {
   static_assert(sizeof(Wire) == kNetworkHeaderBytes);
 
   // Packet kinds of the transport itself. They do not count in the window and have no numbers.
-  static constexpr uint8_t kTellsKind = 0;      // acknowledgement only, as in every Wire
-  static constexpr uint8_t kLeavesKind = 0x3e;  // shutdown: no more packets will come
+  static constexpr uint8_t kTellsKind = 0;  // acknowledgement only, as in every Wire
+  // Shutdown: no more packets will come. The cookie numbers these announcements.
+  static constexpr uint8_t kLeavesKind = 0x3e;
+  static constexpr uint8_t kStays = 1;  // its flag: withdraws the announcement
 
   static constexpr uint32_t kWindow = 64;
   static constexpr int kPosted = 64;
@@ -117,6 +119,8 @@ class FabricTransport final : public Network, private BufferTransfers {
     uint32_t taken_told = 0;       // of those, acknowledged to it
     uint32_t leaves_after = 0;     // with `leaves`: packets that it has sent in all
     uint32_t announced_after = 0;  // with `announced`: packets to it that the announcement counted
+    uint32_t announcements = 0;    // to it
+    uint32_t announcement = 0;     // number of its last one
     uint32_t unexpected_kib_there = 0;
     uint32_t under_way = 0;  // packets and buffers to it whose sends are pending
     int64_t unexpected_bytes = 0;
@@ -157,6 +161,13 @@ class FabricTransport final : public Network, private BufferTransfers {
   bool tell(PeerIndex to, uint8_t kind);
   int take(Buffer* buffer, size_t bytes, PacketHandler handler, void* receiver);
   static bool is_sound(const Buffer& buffer);
+  void note_announcement(Peer& from, const Wire& wire);
+  /// Whether the packet withdraws an announcement. If it does not arrive, its receiver is not lost: it may
+  /// have ended in good order, and this process may not have received its own announcement yet.
+  static bool withdraws(const Buffer& buffer) {
+    const PacketHeader& header = reinterpret_cast<const Wire*>(buffer.data)->header;
+    return header.kind() == kLeavesKind && (header.flags() & kStays) != 0;
+  }
   int hand_over(const Buffer& buffer, PacketHandler handler, void* receiver);
   void repost(Buffer* buffer);
   int end(Operation& operation, size_t bytes, PacketHandler handler, void* receiver);
@@ -165,6 +176,7 @@ class FabricTransport final : public Network, private BufferTransfers {
   void lose_machine_of(PeerIndex index, const char* why);
   void lose(PeerIndex index, const char* why);
   void announce();
+  bool send_announcement(PeerIndex to, uint8_t flags);
   void count_out(PeerIndex index);
   void count_left(PeerIndex index);
   void refuse(const char* what);

@@ -18,6 +18,7 @@ constexpr uint64_t kNapNs = 1'000'000;
 ShmTransport& Islands::add_bridge(const shm::Node& node) {
   bridges_.push_back({std::make_unique<ShmTransport>(node), &node.block().asleep});
   words_.push_back(bridges_.back().word);
+  polled_ = this;
   return *bridges_.back().transport;
 }
 
@@ -26,6 +27,7 @@ void Islands::remove_bridge(const ShmTransport& bridge) {
                                   [&bridge](const Bridge& one) { return one.transport.get() == &bridge; });
   std::erase(words_, found->word);
   bridges_.erase(found);
+  if (bridges_.empty()) polled_ = home_.get();
 }
 
 void Islands::route(PeerIndex peer, ShmTransport* bridge) {
@@ -39,8 +41,8 @@ Limits Islands::limits_to(PeerIndex to) {
   return {bridge_to(to)->packet_bytes_max(), 0};
 }
 
-int Islands::poll_bridges(PacketHandler handler, void* receiver) {
-  int packets = 0;
+int Islands::poll(PacketHandler handler, void* receiver) {
+  int packets = home_->poll(handler, receiver);
   for (const Bridge& bridge : bridges_) packets += bridge.transport->poll(handler, receiver);
   return packets;
 }

@@ -28,6 +28,7 @@ class Islands final : public Transport, private BufferTransfers, private LocalPa
   Islands(std::unique_ptr<Transport> home, PeerIndex home_size, uint32_t& own_word)
       : home_(std::move(home)), home_size_(home_size), home_path_(home_->local_path()), words_{&own_word} {
     slept_on_.reserve(kBridgesReserved + 1);
+    polled_ = home_.get();
   }
 
   /// Adds a bridge, for the processes that route() names. Pre: the node outlives it.
@@ -47,10 +48,7 @@ class Islands final : public Transport, private BufferTransfers, private LocalPa
               uint64_t match) override {
     this->to(to).commit(to, kind, flags, payload_bytes, cookie, match);
   }
-  int poll(PacketHandler handler, void* receiver) override {
-    const int packets = home_->poll(handler, receiver);
-    return __builtin_expect(bridges_.empty(), 1) ? packets : packets + poll_bridges(handler, receiver);
-  }
+  int poll(PacketHandler handler, void* receiver) override;
   void shuffle() override;
   bool quiet() const override { return home_->quiet(); }
   uint32_t unexpected_kib_at(PeerIndex to) override { return this->to(to).unexpected_kib_at(to); }
@@ -95,7 +93,7 @@ class Islands final : public Transport, private BufferTransfers, private LocalPa
   shm::RingWriter* direct_ring_to(PeerIndex to) override;
   shm::RingReader* direct_ring_from(PeerIndex from) override;
   bool prefetch_room(PeerIndex to, size_t payload_bytes) override;
-  bool prefetch_cell(size_t bytes_ahead) override { return home_path_.prefetch_cell(bytes_ahead); }
+  bool prefetch_buffer(size_t bytes_ahead) override { return home_path_.prefetch_buffer(bytes_ahead); }
   bool target_of(PeerIndex peer, single_copy::Target& target) override;
 
   bool is_home(PeerIndex peer) const { return peer < home_size_; }
@@ -105,7 +103,6 @@ class Islands final : public Transport, private BufferTransfers, private LocalPa
   ShmTransport* bridge_to(PeerIndex peer) const { return routes_[static_cast<size_t>(peer - home_size_)]; }
   /// nullptr if there is no route.
   LocalPath* path_to(PeerIndex peer);
-  [[gnu::cold]] int poll_bridges(PacketHandler handler, void* receiver);
 
   const std::unique_ptr<Transport> home_;
   const PeerIndex home_size_;

@@ -27,7 +27,7 @@ class LocalPath {
   /// The memory of the next packet with this payload; false if there is no room.
   virtual bool prefetch_room(PeerIndex, size_t /*payload_bytes*/) { return false; }
   /// One more of the next bounce buffers, up to `bytes_ahead`; false if there is none.
-  virtual bool prefetch_cell(size_t /*bytes_ahead*/) { return false; }
+  virtual bool prefetch_buffer(size_t /*bytes_ahead*/) { return false; }
 
   /// The single-copy target of a process on this machine; false if it is on another one.
   virtual bool target_of(PeerIndex, single_copy::Target&) { return false; }

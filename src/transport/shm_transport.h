@@ -54,7 +54,7 @@ class ShmTransport final : public Transport, private LocalPath {
   shm::RingWriter* direct_ring_to(PeerIndex to) override;
   shm::RingReader* direct_ring_from(PeerIndex from) override;
   bool prefetch_room(PeerIndex to, size_t payload_bytes) override;
-  bool prefetch_cell(size_t bytes_ahead) override { return bounce_buffers_.prefetch(bytes_ahead); }
+  bool prefetch_buffer(size_t bytes_ahead) override { return bounce_buffers_.prefetch(bytes_ahead); }
   bool target_of(PeerIndex peer, single_copy::Target& target) override;
 
   Status open_writer(PeerIndex to);

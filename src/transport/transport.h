@@ -31,7 +31,7 @@ using PacketHandler = void (*)(void* receiver, PeerIndex from, const PacketHeade
 /// Maximum lengths between this process and one other.
 struct Limits {
   uint64_t packet_bytes_max = 0;
-  uint64_t part_bytes_max = 0;  // of a fragment in bounce buffers; 0: none between the two
+  uint64_t fragment_bytes_max = 0;  // of a fragment in bounce buffers; 0: none between the two
 };
 
 /// Bounce buffers: memory of the sender that the receiver can read. A fragment takes a run of consecutive
@@ -42,7 +42,7 @@ class BounceBuffers {
  public:
   virtual ~BounceBuffers() = default;
   /// Longest fragment that fits a run; 0: there are no bounce buffers.
-  virtual size_t part_bytes_max() const { return 0; }
+  virtual size_t fragment_bytes_max() const { return 0; }
   /// Takes a run for `bytes` bytes, or returns -1. `gap`: leaves room after the run, because it is written
   /// through the caches and the reader's processor may prefetch beyond its end.
   virtual int take(size_t /*bytes*/, bool /*gap*/) { return -1; }
@@ -79,7 +79,13 @@ class BufferTransfers {
 
 class Transport {
  public:
+  Transport() = default;
   virtual ~Transport() = default;
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+
+  /// What the engine polls: poll(), without a call of a transport that only forwards it (`polled_`).
+  int poll_directly(PacketHandler handler, void* receiver) { return polled_->poll(handler, receiver); }
 
   // Mandatory.
   virtual const char* name() const = 0;
@@ -103,7 +109,7 @@ class Transport {
   virtual void add_unexpected_bytes(PeerIndex from, int64_t bytes) = 0;
 
   // Optional.
-  virtual Limits limits_to(PeerIndex) { return {packet_bytes_max(), bounce_buffers().part_bytes_max()}; }
+  virtual Limits limits_to(PeerIndex) { return {packet_bytes_max(), bounce_buffers().fragment_bytes_max()}; }
   /// Whether all committed packets have left this process, so that it may end. Mandatory for a transport
   /// whose commit() may leave a packet in this process.
   virtual bool quiet() const { return true; }
@@ -132,6 +138,11 @@ class Transport {
   virtual BounceBuffers& bounce_buffers();
   virtual BufferTransfers& buffer_transfers();
   virtual LocalPath& local_path();
+
+ protected:
+  /// The transport whose poll() has the same effect with the fewest calls. A wait polls without pause, and
+  /// one more virtual call takes some percent of the time of a short message.
+  Transport* polled_ = this;
 };
 
 /// Packets of the engine's protocols are at most this long, apart from the data that they carry.

@@ -161,7 +161,7 @@ namespace {
 const Threshold* threshold_of_hint(const std::string& key) {
   if (!key.starts_with(kHintPrefix)) return nullptr;
   const Threshold* threshold = find_threshold(key.substr(kHintPrefix.size()));
-  if (threshold == nullptr || threshold->parameter == param::Id::p2p_inline_bytes_max) return nullptr;
+  if (threshold == nullptr || threshold->parameter == param::Id::p2p_eager_bytes_max) return nullptr;
   return threshold;
 }
 

@@ -151,6 +151,22 @@ CASE(two_splits) {
   MPI_File_write_all_end(file, a, IGNORE);
   MPI_File_close(&file);
 }
+CASE(split_changed) {
+  UNUSED;
+  MPI_File file = open_new();
+  MPI_File_write_all_begin(file, a, 64, MPI_INT);
+  a[5] = 1;
+  MPI_File_write_all_end(file, a, IGNORE);
+  MPI_File_close(&file);
+}
+CASE(split_overlap) {
+  UNUSED;
+  MPI_File file = open_new();
+  MPI_File_read_ordered_begin(file, a, 64, MPI_INT);
+  MPI_Bcast(a + 60, 1, MPI_INT, 0, W);
+  MPI_File_read_ordered_end(file, a, IGNORE);
+  MPI_File_close(&file);
+}
 CASE(end_without_begin) {
   UNUSED;
   MPI_File file = open_new();
@@ -173,6 +189,10 @@ CASE(ok_collective) {
   MPI_File_write_ordered(file, a, rank, MPI_INT, IGNORE);
   MPI_File_read_all_begin(file, b, 10, MPI_INT);
   MPI_File_read_all_end(file, b, IGNORE);
+  MPI_File_write_at_all_begin_c(file, 40 * rank, a, 10, MPI_INT);
+  MPI_Bcast(b, 1, MPI_INT, 0, W);
+  MPI_File_write_at_all_end(file, a, IGNORE);
+  a[0] = 7;
   MPI_File_set_size(file, 1000);
   MPI_File_seek_shared(file, 3, MPI_SEEK_SET);
   MPI_File_sync(file);
@@ -224,5 +244,5 @@ PROGRAM(ROW(never_closed), ROW(closed_by_one), ROW(view_of_one), ROW(sync_and_wr
         ROW(iwrite_all_order), ROW(amode), ROW(representation), ROW(etype), ROW(shared_offset),
         ROW(iwrite_changed), ROW(ireads_overlap), ROW(read_into_iwrite), ROW(iread_never_completed),
         ROW(write_of_read_only), ROW(read_of_write_only), ROW(seek_in_sequence), ROW(part_of_etype),
-        ROW(two_splits), ROW(end_without_begin), ROW(ok_independent), ROW(ok_collective), ROW(ok_views),
-        ROW(ok_nonblocking), ROW(ok_missing_file), ROW(ok_two_files))
+        ROW(two_splits), ROW(split_changed), ROW(split_overlap), ROW(end_without_begin), ROW(ok_independent),
+        ROW(ok_collective), ROW(ok_views), ROW(ok_nonblocking), ROW(ok_missing_file), ROW(ok_two_files))

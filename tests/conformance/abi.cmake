@@ -25,7 +25,8 @@ if(TARGET mpifort_abi)
 endif()
 # The versions of glibc symbols that the installed binaries need.
 set(binaries)
-foreach(target mpi_abi mpifort_abi mpi_mpich mpi_openmpi hearth_check hearth_heap mpiexec hearth)
+foreach(target mpi_abi mpifort_abi mpifort_mpich mpi_mpich mpi_openmpi hearth_check hearth_heap mpiexec
+    hearth)
   if(TARGET ${target})
     list(APPEND binaries $<TARGET_FILE:${target}>)
   endif()

@@ -121,7 +121,7 @@ def netpipe(options, folder):
     waited = [sum(wait["seconds"] for wait in rank["waits"].values()) for rank in profile["ranks"]]
     expect(max(waited) > 1, f"NetPIPE's profile does not know of the wait for the stopped rank: {waited}")
     ways = {way["protocol"] for way in profile["protocols"] if way["messages"] > 0}
-    expect({"line", "lines", "cells"} <= ways, f"NetPIPE's messages of all lengths went by {ways}")
+    expect({"inline", "eager", "bounce buffers"} <= ways, f"NetPIPE's messages of all lengths went by {ways}")
 
 
 def run_hpcc(options, folder):

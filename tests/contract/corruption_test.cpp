@@ -18,8 +18,8 @@
 namespace hearth::contract {
 namespace {
 
-using p2p::CellPart;
 using p2p::Engine;
+using p2p::Fragment;
 using p2p::PacketKind;
 using p2p::RendezvousStart;
 using p2p::Request;
@@ -58,10 +58,10 @@ class Corruption : public testing::Test {
     if (bytes != 0) std::memcpy(place, payload, bytes);
     job_.endpoint(1).commit(0, static_cast<uint8_t>(kind), 0, bytes, cookie, p2p::match_word(kContext, kTag));
   }
-  void announce(uint64_t bytes, CellPart part) {
+  void announce(uint64_t bytes, Fragment fragment) {
     RendezvousStart start = {};
     start.bytes = bytes;
-    start.part = part;
+    start.fragment = fragment;
     send(PacketKind::rendezvous, &start, p2p::rendezvous_bytes(0));
   }
   /// The ring from rank 1 to rank 0, after one message of 8 bytes.
@@ -142,23 +142,24 @@ TEST_F(Corruption, a_message_of_more_bytes_than_there_can_be_is_not_begun) {
   EXPECT_TRUE(says(words_of_progress(), "rank 1 announces a message of 18446744073709551615 bytes"));
 }
 
-TEST_F(Corruption, cells_that_are_not_there_are_not_read) {
+TEST_F(Corruption, buffers_that_are_not_there_are_not_read) {
   post_receive(kLong);
   announce(kLong, {9999, 2048});
-  EXPECT_TRUE(says(words_of_progress(), "rank 1 tells rank 0 of 2048 bytes in cell 9999 of rank 1's pool"));
+  EXPECT_TRUE(
+      says(words_of_progress(), "rank 1 tells rank 0 of 2048 bytes in bounce buffer 9999 of rank 1's pool"));
 }
 
-TEST_F(Corruption, cells_hold_no_more_than_they_are_long) {
+TEST_F(Corruption, buffers_hold_no_more_than_they_are_long) {
   post_receive(kLong);
   announce(kLong, {20, 99'999});
-  EXPECT_TRUE(says(words_of_progress(), "99999 bytes in cell 20"));
+  EXPECT_TRUE(says(words_of_progress(), "99999 bytes in bounce buffer 20"));
 }
 
 TEST_F(Corruption, pieces_are_no_longer_than_their_message) {
   announce(3000, {0, 2048});
   EXPECT_EQ(words_of_progress(), "nothing was found");
-  const CellPart more = {1, 2048};
-  send(PacketKind::cells, &more, sizeof more);
+  const Fragment more = {1, 2048};
+  send(PacketKind::buffered_fragment, &more, sizeof more);
   EXPECT_TRUE(says(words_of_progress(), "rank 1 announces 4096 bytes of a message of 3000 bytes"));
 }
 
@@ -227,9 +228,9 @@ TEST_F(Corruption, a_send_that_waits_for_room_has_no_answer) {
 TEST_F(Corruption, the_division_of_the_segment_is_remembered) {
   shm::JobHeader& header = job_.segment().job();
   const shm::JobHeader before = header;
-  std::byte* cell = job_.segment().cell_memory(2, 20);
+  std::byte* buffer = job_.segment().buffer_memory(2, 20);
   static_cast<shm::JobGeometry&>(header) = {};
-  EXPECT_EQ(job_.segment().cell_memory(2, 20), cell);
+  EXPECT_EQ(job_.segment().buffer_memory(2, 20), buffer);
   static_cast<shm::JobGeometry&>(header) = before;
 }
 

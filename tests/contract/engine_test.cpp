@@ -333,8 +333,8 @@ TEST_P(EngineContract, an_engine_is_quiet_when_all_has_left) {
 class RecycledBuffersContract : public testing::Test {
  protected:
   static constexpr int kSize = 3;
-  static constexpr Count kCellBytes = 2048;
-  static constexpr int kCells = 16;
+  static constexpr Count kBufferBytes = 2048;
+  static constexpr int kBuffers = 16;
   static constexpr Count kTwoParts = 3000;
   static constexpr uint32_t kContext = 4;
 
@@ -342,8 +342,8 @@ class RecycledBuffersContract : public testing::Test {
     shm::SegmentPlan plan;
     plan.rank_count = kSize;
     plan.ring_lines = 64;
-    plan.cell_bytes = kCellBytes;
-    plan.cell_count = kCells;
+    plan.buffer_bytes = kBufferBytes;
+    plan.buffer_count = kBuffers;
     return plan;
   }
   RecycledBuffersContract() { make_byte(byte_); }
@@ -381,8 +381,8 @@ class RecycledBuffersContract : public testing::Test {
   }
   void allow_one_part_under_way(int rank) {
     tune::Hints hints;
-    const std::vector<std::pair<std::string, std::string>> wish = {{"hearth_p2p_cells_in_flight", "1"},
-                                                                   {"hearth_p2p_part_bytes_max", "2K"}};
+    const std::vector<std::pair<std::string, std::string>> wish = {{"hearth_p2p_fragments_in_flight", "1"},
+                                                                   {"hearth_p2p_fragment_bytes_max", "2K"}};
     ASSERT_TRUE(hints.read(wish).ok());
     engine(rank).pairs().set_hints(kContext, hints);
   }
@@ -398,17 +398,17 @@ TEST_F(RecycledBuffersContract, come_back_to_a_sender_whose_others_are_all_away)
   ASSERT_TRUE(receive(0, 1, 1, kTwoParts));
   // All bounce buffers but one hold messages to rank 2, which has posted no receive.
   std::vector<Request*> waiting;
-  for (uint32_t number = 2; number < 9; ++number) waiting.push_back(send(0, 2, number, 2 * kCellBytes));
-  waiting.push_back(send(0, 2, 9, kCellBytes));
+  for (uint32_t number = 2; number < 9; ++number) waiting.push_back(send(0, 2, number, 2 * kBufferBytes));
+  waiting.push_back(send(0, 2, 9, kBufferBytes));
   move_on(100);
-  for (int cell = 0; cell < kCells - 1; ++cell)
-    EXPECT_FALSE(job_.endpoint(0).bounce_buffers().returned(0, cell, 1));
+  for (int buffer = 0; buffer < kBuffers - 1; ++buffer)
+    EXPECT_FALSE(job_.endpoint(0).bounce_buffers().returned(0, buffer, 1));
   Request* sending = send(0, 1, 10, kTwoParts);
   EXPECT_TRUE(receive(1, 0, 10, kTwoParts));
   EXPECT_TRUE(sending->complete);
-  EXPECT_TRUE(job_.endpoint(0).bounce_buffers().returned(0, kCells - 1, 1)) << "it was kept";
-  for (uint32_t number = 2; number < 9; ++number) EXPECT_TRUE(receive(2, 0, number, 2 * kCellBytes));
-  EXPECT_TRUE(receive(2, 0, 9, kCellBytes));
+  EXPECT_TRUE(job_.endpoint(0).bounce_buffers().returned(0, kBuffers - 1, 1)) << "it was kept";
+  for (uint32_t number = 2; number < 9; ++number) EXPECT_TRUE(receive(2, 0, number, 2 * kBufferBytes));
+  EXPECT_TRUE(receive(2, 0, 9, kBufferBytes));
   for (Request* request : waiting) let_go(0, request);
   let_go(0, sending);
 }
@@ -436,20 +436,21 @@ TEST_F(RecycledBuffersContract, carry_the_answers) {
   }
   int used = 0;
   for (int rank = 0; rank < 2; ++rank) {
-    for (uint32_t cell = 0; cell < kCells; ++cell) used += job_.segment().cell_mark(rank, cell) != 0;
+    for (uint32_t buffer = 0; buffer < kBuffers; ++buffer)
+      used += job_.segment().buffer_mark(rank, buffer) != 0;
   }
-  EXPECT_LT(used, kCells / 2)
-      << "a pool gives its cells in turn: others than those that travel were asked for";
+  EXPECT_LT(used, kBuffers / 2)
+      << "a pool gives its buffers in turn: fragments travel in new ones instead of recycled ones";
 }
 
 // Two ranks exchange messages through five bounce buffers, of which each rank recycles some for its answers,
 // while notifications arrive late: all messages arrive. A rank may fill a buffer with an answer before it
 // learns that the owner, which may have no more fragments in flight, wants it back.
-TEST(FewCells, messages_come_both_ways) {
+TEST(FewBuffers, messages_come_both_ways) {
   constexpr Count kLongest = 500;
   constexpr uint32_t kMessages = 60;
   constexpr uint32_t kContext = 4;
-  param::disturb(param::Id::p2p_inline_bytes_max, 64);
+  param::disturb(param::Id::p2p_eager_bytes_max, 64);
   datatype::Type byte;
   make_byte(byte);
   for (uint32_t seed = 1; seed <= 60; ++seed) {
@@ -460,8 +461,8 @@ TEST(FewCells, messages_come_both_ways) {
     for (const auto& engine : engines) {
       tune::Hints hints;
       const std::vector<std::pair<std::string, std::string>> wish = {
-          {"hearth_p2p_cells_in_flight", std::to_string(1 + random() % 3)},
-          {"hearth_p2p_part_bytes_max", std::to_string(60 + random() % 200)}};
+          {"hearth_p2p_fragments_in_flight", std::to_string(1 + random() % 3)},
+          {"hearth_p2p_fragment_bytes_max", std::to_string(60 + random() % 200)}};
       ASSERT_TRUE(hints.read(wish).ok());
       engine->pairs().set_hints(kContext, hints);
     }
@@ -506,7 +507,7 @@ TEST(FewCells, messages_come_both_ways) {
       }
     }
   }
-  ASSERT_TRUE(param::set_number(static_cast<size_t>(param::Id::p2p_inline_bytes_max), param::kAutomatic));
+  ASSERT_TRUE(param::set_number(static_cast<size_t>(param::Id::p2p_eager_bytes_max), param::kAutomatic));
 }
 
 INSTANTIATE_TEST_SUITE_P(Implementations, EngineContract, testing::ValuesIn(cases({2, 4, 2})),

@@ -8,11 +8,11 @@ FakeNetwork::FakeNetwork(int size, uint32_t seed)
     : size_(size),
       random_(seed),
       pairs_(static_cast<size_t>(size * size)),
-      cells_(static_cast<size_t>(size)) {
-  for (Cells& cells : cells_) {
-    cells.memory.resize(kCells * kCellBytes);
-    cells.marks.resize(kCells);
-    cells.sent.resize(kCells);
+      buffers_(static_cast<size_t>(size)) {
+  for (Buffers& buffers : buffers_) {
+    buffers.memory.resize(kBuffers * kBufferBytes);
+    buffers.marks.resize(kBuffers);
+    buffers.sent.resize(kBuffers);
   }
 }
 
@@ -57,33 +57,34 @@ void FakeTransport::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
 }
 
 int FakeTransport::take(size_t, bool) {
-  FakeNetwork::Cells& cells = network_.cells(self_);
-  for (size_t cell = 0; cell < cells.sent.size(); ++cell) {
-    if (!returned(self_, static_cast<int>(cell), cells.sent[cell])) continue;
-    ++cells.sent[cell];
-    return static_cast<int>(cell);
+  FakeNetwork::Buffers& buffers = network_.buffers(self_);
+  for (size_t buffer = 0; buffer < buffers.sent.size(); ++buffer) {
+    if (!returned(self_, static_cast<int>(buffer), buffers.sent[buffer])) continue;
+    ++buffers.sent[buffer];
+    return static_cast<int>(buffer);
   }
   return -1;
 }
 
-uint32_t FakeTransport::ticket(PeerIndex owner, int cell) {
-  const FakeNetwork::Cells& cells = network_.cells(owner);
-  return owner == self_ ? cells.sent[static_cast<size_t>(cell)] : cells.marks[static_cast<size_t>(cell)] + 1;
+uint32_t FakeTransport::ticket(PeerIndex owner, int buffer) {
+  const FakeNetwork::Buffers& buffers = network_.buffers(owner);
+  return owner == self_ ? buffers.sent[static_cast<size_t>(buffer)]
+                        : buffers.marks[static_cast<size_t>(buffer)] + 1;
 }
 
-bool FakeTransport::returned(PeerIndex owner, int cell, uint32_t ticket) {
+bool FakeTransport::returned(PeerIndex owner, int buffer, uint32_t ticket) {
   // A mark is sometimes seen late.
   if (ticket == 0) return true;
-  return network_.cells(owner).marks[static_cast<size_t>(cell)] >= ticket && network_.chance(70);
+  return network_.buffers(owner).marks[static_cast<size_t>(buffer)] >= ticket && network_.chance(70);
 }
 
-std::byte* FakeTransport::memory(PeerIndex owner, int cell, size_t bytes) {
-  if (cell < 0 || cell >= FakeNetwork::kCells || bytes > FakeNetwork::kCellBytes) return nullptr;
-  return network_.cells(owner).memory.data() + static_cast<size_t>(cell) * FakeNetwork::kCellBytes;
+std::byte* FakeTransport::memory(PeerIndex owner, int buffer, size_t bytes) {
+  if (buffer < 0 || buffer >= FakeNetwork::kBuffers || bytes > FakeNetwork::kBufferBytes) return nullptr;
+  return network_.buffers(owner).memory.data() + static_cast<size_t>(buffer) * FakeNetwork::kBufferBytes;
 }
 
-void FakeTransport::release(PeerIndex owner, int cell, PeerIndex) {
-  ++network_.cells(owner).marks[static_cast<size_t>(cell)];
+void FakeTransport::release(PeerIndex owner, int buffer, PeerIndex) {
+  ++network_.buffers(owner).marks[static_cast<size_t>(buffer)];
 }
 
 }  // namespace hearth::contract

@@ -20,8 +20,8 @@ using transport::PeerIndex;
 class FakeNetwork {
  public:
   static constexpr size_t kPacketBytesMax = 600;
-  static constexpr size_t kCellBytes = 512;
-  static constexpr int kCells = 5;
+  static constexpr size_t kBufferBytes = 512;
+  static constexpr int kBuffers = 5;
   static constexpr size_t kRingPackets = 6;
 
   FakeNetwork(int size, uint32_t seed);
@@ -36,7 +36,7 @@ class FakeNetwork {
     uint32_t unexpected_kib = 0;
     uint64_t unexpected_bytes = 0;
   };
-  struct Cells {
+  struct Buffers {
     std::vector<std::byte> memory;
     std::vector<uint32_t> marks;
     std::vector<uint32_t> sent;
@@ -44,7 +44,7 @@ class FakeNetwork {
 
   bool chance(int percent) { return static_cast<int>(random_() % 100) < percent; }
   Pair& pair(PeerIndex from, PeerIndex to) { return pairs_[static_cast<size_t>(from * size_ + to)]; }
-  Cells& cells(PeerIndex owner) { return cells_[static_cast<size_t>(owner)]; }
+  Buffers& buffers(PeerIndex owner) { return buffers_[static_cast<size_t>(owner)]; }
   int size() const { return size_; }
   std::mt19937& random() { return random_; }
 
@@ -52,7 +52,7 @@ class FakeNetwork {
   const int size_;
   std::mt19937 random_;
   std::vector<Pair> pairs_;
-  std::vector<Cells> cells_;
+  std::vector<Buffers> buffers_;
 };
 
 class FakeTransport final : public transport::Transport,
@@ -74,12 +74,12 @@ class FakeTransport final : public transport::Transport,
   transport::LocalPath& local_path() override { return *this; }
 
  private:
-  size_t part_bytes_max() const override { return FakeNetwork::kCellBytes; }
+  size_t fragment_bytes_max() const override { return FakeNetwork::kBufferBytes; }
   int take(size_t bytes, bool gap) override;
-  uint32_t ticket(PeerIndex owner, int cell) override;
-  bool returned(PeerIndex owner, int cell, uint32_t ticket) override;
-  std::byte* memory(PeerIndex owner, int cell, size_t bytes) override;
-  void release(PeerIndex owner, int cell, PeerIndex from) override;
+  uint32_t ticket(PeerIndex owner, int buffer) override;
+  bool returned(PeerIndex owner, int buffer, uint32_t ticket) override;
+  std::byte* memory(PeerIndex owner, int buffer, size_t bytes) override;
+  void release(PeerIndex owner, int buffer, PeerIndex from) override;
 
   /// All endpoints are in this process.
   bool target_of(PeerIndex, single_copy::Target&) override { return true; }

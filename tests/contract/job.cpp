@@ -41,8 +41,8 @@ shm::SegmentPlan small_plan(int size) {
   shm::SegmentPlan plan;
   plan.rank_count = static_cast<uint32_t>(size);
   plan.ring_lines = 64;  // small, so that rings often wrap and fill
-  plan.cell_bytes = 256;
-  plan.cell_count = 21;
+  plan.buffer_bytes = 256;
+  plan.buffer_count = 21;
   plan.region_count = 1;
   plan.pipeline_bytes = 4096;
   return plan;

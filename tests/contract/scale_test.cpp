@@ -201,22 +201,22 @@ int expected(const std::string& name, int ranks, int rank, size_t block) {
 }
 
 struct Figures {
-  uint64_t far_packets_most = 0;  // most of any rank
-  uint64_t far_packets = 0;       // of all ranks
-  uint64_t far_bytes = 0;
-  size_t far_peers_most = 0;
-  uint64_t far_packets_of_followers = 0;  // of ranks that are not leaders of their machine
+  uint64_t remote_packets_most = 0;  // most of any rank
+  uint64_t remote_packets = 0;       // of all ranks
+  uint64_t remote_bytes = 0;
+  size_t remote_peers_most = 0;
+  uint64_t remote_packets_of_followers = 0;  // of ranks that are not leaders of their machine
 };
 
 Figures figures_of(const SimulatedJob& job) {
   Figures figures;
   for (int rank = 0; rank < job.size(); ++rank) {
     const Sent& sent = job.sent(rank);
-    figures.far_packets_most = std::max(figures.far_packets_most, sent.far_packets);
-    figures.far_packets += sent.far_packets;
-    figures.far_bytes += sent.far_bytes;
-    figures.far_peers_most = std::max(figures.far_peers_most, sent.far_peers.size());
-    if (!job.leads(rank)) figures.far_packets_of_followers += sent.far_packets;
+    figures.remote_packets_most = std::max(figures.remote_packets_most, sent.remote_packets);
+    figures.remote_packets += sent.remote_packets;
+    figures.remote_bytes += sent.remote_bytes;
+    figures.remote_peers_most = std::max(figures.remote_peers_most, sent.remote_peers.size());
+    if (!job.leads(rank)) figures.remote_packets_of_followers += sent.remote_packets;
   }
   return figures;
 }
@@ -256,15 +256,15 @@ TEST(Scale, what_crosses_the_network_follows_from_the_number_of_machines) {
     const Figures figures = run(job, call);
     if (HasFailure()) return;
     // In a scan the leader of a machine is its last rank.
-    if (name != "scan") EXPECT_EQ(figures.far_packets_of_followers, 0U) << name;
-    if (name == "barrier") EXPECT_EQ(figures.far_packets_most, kRounds);
-    if (name == "allreduce" && call.count == 2) EXPECT_EQ(figures.far_packets_most, kRounds);
+    if (name != "scan") EXPECT_EQ(figures.remote_packets_of_followers, 0U) << name;
+    if (name == "barrier") EXPECT_EQ(figures.remote_packets_most, kRounds);
+    if (name == "allreduce" && call.count == 2) EXPECT_EQ(figures.remote_packets_most, kRounds);
     if (name == "bcast" && call.count == 2) {
-      EXPECT_EQ(figures.far_packets, kMachines - 1);
-      EXPECT_LE(figures.far_packets_most, kRounds);
+      EXPECT_EQ(figures.remote_packets, kMachines - 1);
+      EXPECT_LE(figures.remote_packets_most, kRounds);
     }
-    if (name == "reduce") EXPECT_EQ(figures.far_packets, kMachines - 1);
-    EXPECT_LE(figures.far_peers_most, kMachines - 1) << name;
+    if (name == "reduce") EXPECT_EQ(figures.remote_packets, kMachines - 1);
+    EXPECT_LE(figures.remote_peers_most, kMachines - 1) << name;
   }
 }
 
@@ -284,9 +284,9 @@ TEST(Scale, figures_of_large_jobs) {
       if (std::string(call.name) == "alltoall" && ranks > kAlltoallRanksMax) continue;
       const Figures figures = run(job, call);
       std::printf("| %s | %lld | %llu | %llu | %llu | %zu |\n", call.name, static_cast<long long>(call.count),
-                  static_cast<unsigned long long>(figures.far_packets_most),
-                  static_cast<unsigned long long>(figures.far_packets),
-                  static_cast<unsigned long long>(figures.far_bytes), figures.far_peers_most);
+                  static_cast<unsigned long long>(figures.remote_packets_most),
+                  static_cast<unsigned long long>(figures.remote_packets),
+                  static_cast<unsigned long long>(figures.remote_bytes), figures.remote_peers_most);
       std::fflush(stdout);
     }
   }

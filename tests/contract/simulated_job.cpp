@@ -25,13 +25,13 @@ class SimulatedJob::Endpoint final : public transport::Transport {
     job_.rank(to).inbox.push_back({self_, {commit, match}, {payload, payload + payload_bytes}});
     Sent& sent = job_.rank(self_).sent;
     if (job_.together(self_, to)) {
-      ++sent.near_packets;
+      ++sent.local_packets;
       return;
     }
-    ++sent.far_packets;
-    sent.far_bytes += payload_bytes;
-    sent.far_peers.insert(to);
-    job_.rank(to).sent.far_peers.insert(self_);
+    ++sent.remote_packets;
+    sent.remote_bytes += payload_bytes;
+    sent.remote_peers.insert(to);
+    job_.rank(to).sent.remote_peers.insert(self_);
   }
   int poll(PacketHandler handler, void* receiver) override {
     std::deque<Packet>& inbox = job_.rank(self_).inbox;

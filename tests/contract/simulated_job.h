@@ -21,10 +21,10 @@ using transport::PeerIndex;
 
 /// What one rank has sent, and its peers on other machines.
 struct Sent {
-  uint64_t near_packets = 0;  // within its machine
-  uint64_t far_packets = 0;
-  uint64_t far_bytes = 0;
-  std::set<PeerIndex> far_peers;  // sent to, or received from
+  uint64_t local_packets = 0;  // within its machine
+  uint64_t remote_packets = 0;
+  uint64_t remote_bytes = 0;
+  std::set<PeerIndex> remote_peers;  // sent to, or received from
 };
 
 class SimulatedJob {

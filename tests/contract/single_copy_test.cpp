@@ -164,8 +164,8 @@ class SingleCopyEngines : public testing::TestWithParam<Case> {
     shm::SegmentPlan plan;
     plan.rank_count = kSize;
     plan.ring_lines = 64;
-    plan.cell_bytes = 4096;
-    plan.cell_count = 4;
+    plan.buffer_bytes = 4096;
+    plan.buffer_count = 4;
     HEARTH_CHECK(shm::Segment::create(plan, segment_).ok());
     for (int rank = 0; rank < kSize; ++rank) nodes_.emplace_back(segment_, rank);
   }
@@ -350,7 +350,7 @@ TEST_P(SingleCopyChoices, where_writing_is_refused_the_receiver_reads_from_then_
   method(0).writes_left = 0;
   start(Way::write);
   exchange(kLong);
-  EXPECT_EQ(engine(1).counters().single_copies, 0u) << "the first one came through cells";
+  EXPECT_EQ(engine(1).counters().single_copies, 0u) << "the first one came through bounce buffers";
   exchange(kLong);
   exchange(kLong);
   EXPECT_EQ(engine(1).counters().single_copies, 2u);

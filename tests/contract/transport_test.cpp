@@ -172,31 +172,32 @@ TEST_P(TransportContract, the_longest_packet_fits_from_every_position) {
   }
 }
 
-TEST_P(TransportContract, cells_come_back_only_when_marked) {
+TEST_P(TransportContract, buffers_come_back_only_when_marked) {
   transport::BounceBuffers& owner = job_.endpoint(2).bounce_buffers();
-  if (owner.part_bytes_max() == 0) GTEST_SKIP() << "shares no memory";
-  const size_t bytes = owner.part_bytes_max();
-  std::vector<int> cells;
-  for (int cell = owner.take(bytes, true); cell >= 0; cell = owner.take(bytes, true)) cells.push_back(cell);
-  ASSERT_FALSE(cells.empty());
-  for (const int cell : cells) std::memset(owner.memory(2, cell, bytes), cell + 1, bytes);
-  for (const int cell : cells) {
-    EXPECT_FALSE(owner.returned(2, cell, owner.ticket(2, cell)));
-    const std::byte* seen = job_.endpoint(0).bounce_buffers().memory(2, cell, bytes);
+  if (owner.fragment_bytes_max() == 0) GTEST_SKIP() << "shares no memory";
+  const size_t bytes = owner.fragment_bytes_max();
+  std::vector<int> buffers;
+  for (int buffer = owner.take(bytes, true); buffer >= 0; buffer = owner.take(bytes, true))
+    buffers.push_back(buffer);
+  ASSERT_FALSE(buffers.empty());
+  for (const int buffer : buffers) std::memset(owner.memory(2, buffer, bytes), buffer + 1, bytes);
+  for (const int buffer : buffers) {
+    EXPECT_FALSE(owner.returned(2, buffer, owner.ticket(2, buffer)));
+    const std::byte* seen = job_.endpoint(0).bounce_buffers().memory(2, buffer, bytes);
     ASSERT_NE(seen, nullptr);
-    EXPECT_EQ(seen[0], static_cast<std::byte>(cell + 1));
-    EXPECT_EQ(seen[bytes - 1], static_cast<std::byte>(cell + 1));
+    EXPECT_EQ(seen[0], static_cast<std::byte>(buffer + 1));
+    EXPECT_EQ(seen[bytes - 1], static_cast<std::byte>(buffer + 1));
   }
   EXPECT_EQ(owner.take(bytes, true), -1);
-  const uint32_t ticket = owner.ticket(2, cells[0]);
-  job_.endpoint(0).bounce_buffers().release(2, cells[0], 2);
+  const uint32_t ticket = owner.ticket(2, buffers[0]);
+  job_.endpoint(0).bounce_buffers().release(2, buffers[0], 2);
   int again = -1;
   for (int i = 0; i < 200 && again < 0; ++i) again = owner.take(bytes, true);
-  EXPECT_EQ(again, cells[0]);
+  EXPECT_EQ(again, buffers[0]);
   bool back = false;
-  for (int i = 0; i < 200 && !back; ++i) back = owner.returned(2, cells[0], ticket);
+  for (int i = 0; i < 200 && !back; ++i) back = owner.returned(2, buffers[0], ticket);
   EXPECT_TRUE(back) << "taken again, the first sending is still back";
-  EXPECT_FALSE(owner.returned(2, cells[0], owner.ticket(2, cells[0])));
+  EXPECT_FALSE(owner.returned(2, buffers[0], owner.ticket(2, buffers[0])));
   EXPECT_EQ(owner.take(bytes, true), -1);
   EXPECT_EQ(job_.endpoint(0).bounce_buffers().memory(2, -1, 1), nullptr);
   EXPECT_EQ(job_.endpoint(0).bounce_buffers().memory(2, 1'000'000, 1), nullptr);
@@ -205,55 +206,55 @@ TEST_P(TransportContract, cells_come_back_only_when_marked) {
 
 // As in p2p/recycled_buffers.h: the receiver fills a bounce buffer that it has emptied, and the owner marks
 // it free.
-TEST_P(TransportContract, a_cell_may_come_home_with_an_answer) {
+TEST_P(TransportContract, a_buffer_may_return_with_an_answer) {
   transport::BounceBuffers& owner = job_.endpoint(2).bounce_buffers();
   transport::BounceBuffers& guest = job_.endpoint(0).bounce_buffers();
-  if (owner.part_bytes_max() == 0) GTEST_SKIP() << "shares no memory";
-  const size_t bytes = owner.part_bytes_max();
-  const int cell = owner.take(bytes, false);
-  ASSERT_GE(cell, 0);
-  const uint32_t question = owner.ticket(2, cell);
-  const uint32_t answer = guest.ticket(2, cell);
-  std::memset(guest.memory(2, cell, bytes), 77, bytes);
+  if (owner.fragment_bytes_max() == 0) GTEST_SKIP() << "shares no memory";
+  const size_t bytes = owner.fragment_bytes_max();
+  const int buffer = owner.take(bytes, false);
+  ASSERT_GE(buffer, 0);
+  const uint32_t question = owner.ticket(2, buffer);
+  const uint32_t answer = guest.ticket(2, buffer);
+  std::memset(guest.memory(2, buffer, bytes), 77, bytes);
   for (int i = 0; i < 50; ++i) {
-    EXPECT_FALSE(owner.returned(2, cell, question));
-    EXPECT_FALSE(guest.returned(2, cell, answer));
+    EXPECT_FALSE(owner.returned(2, buffer, question));
+    EXPECT_FALSE(guest.returned(2, buffer, answer));
   }
-  EXPECT_EQ(owner.memory(2, cell, bytes)[bytes - 1], std::byte{77});
-  owner.release(2, cell, 0);
+  EXPECT_EQ(owner.memory(2, buffer, bytes)[bytes - 1], std::byte{77});
+  owner.release(2, buffer, 0);
   bool back = false;
-  for (int i = 0; i < 200 && !back; ++i) back = guest.returned(2, cell, answer);
+  for (int i = 0; i < 200 && !back; ++i) back = guest.returned(2, buffer, answer);
   EXPECT_TRUE(back);
-  for (back = false; !back;) back = owner.returned(2, cell, question);
+  for (back = false; !back;) back = owner.returned(2, buffer, question);
 }
 
 // Runs of all lengths, returned in any order: no two runs in use share a byte.
-TEST_P(TransportContract, cells_that_are_out_never_overlap) {
+TEST_P(TransportContract, buffers_in_use_never_overlap) {
   transport::BounceBuffers& owner = job_.endpoint(1).bounce_buffers();
-  if (owner.part_bytes_max() == 0) GTEST_SKIP() << "shares no memory";
+  if (owner.fragment_bytes_max() == 0) GTEST_SKIP() << "shares no memory";
   struct Run {
-    int cell;
+    int buffer;
     size_t bytes;
     std::byte fill;
   };
   std::vector<Run> out;
   int taken = 0;
   for (int step = 0; step < 5000; ++step) {
-    const size_t bytes = 1 + random_() % owner.part_bytes_max();
-    const int cell = random_() % 2 == 0 ? owner.take(bytes, random_() % 2 == 0) : -1;
-    if (cell >= 0) {
-      out.push_back({cell, bytes, static_cast<std::byte>(step)});
-      std::memset(owner.memory(1, cell, bytes), step, bytes);
+    const size_t bytes = 1 + random_() % owner.fragment_bytes_max();
+    const int buffer = random_() % 2 == 0 ? owner.take(bytes, random_() % 2 == 0) : -1;
+    if (buffer >= 0) {
+      out.push_back({buffer, bytes, static_cast<std::byte>(step)});
+      std::memset(owner.memory(1, buffer, bytes), step, bytes);
       ++taken;
     } else if (!out.empty()) {
       // Prefetching must not change runs in use.
       for (size_t ahead = random_() % 16; ahead > 0; --ahead)
-        job_.endpoint(1).local_path().prefetch_cell(random_() % (size_t{1} << 20));
+        job_.endpoint(1).local_path().prefetch_buffer(random_() % (size_t{1} << 20));
       const size_t which = random_() % out.size();
       const Run run = out[which];
-      const std::byte* seen = job_.endpoint(3).bounce_buffers().memory(1, run.cell, run.bytes);
+      const std::byte* seen = job_.endpoint(3).bounce_buffers().memory(1, run.buffer, run.bytes);
       ASSERT_TRUE(std::all_of(seen, seen + run.bytes, [&](std::byte at) { return at == run.fill; })) << step;
-      job_.endpoint(3).bounce_buffers().release(1, run.cell, 1);
+      job_.endpoint(3).bounce_buffers().release(1, run.buffer, 1);
       out.erase(out.begin() + static_cast<std::ptrdiff_t>(which));
     }
   }
@@ -360,6 +361,68 @@ TEST(Shutdown, waits_for_packets_that_follow_the_announcement) {
   second.rejoin();
   ASSERT_TRUE(send(first, 1, 2, 8));
   poll_until(3);
+}
+
+// Otherwise a process that begins a session and dies before its first packet would count as finalized.
+TEST(Shutdown, a_process_that_rejoins_withdraws_its_announcement) {
+  const std::vector<Case> networks = network_cases(1);
+  if (networks.empty()) GTEST_SKIP();
+  Job job(networks[0], 2);
+  auto& first = static_cast<transport::Network&>(job.endpoint(0));
+  auto& second = static_cast<transport::Network&>(job.endpoint(1));
+  std::vector<Seen> seen[2];
+  const auto poll_both = [&] {
+    for (int polls = 0; polls < 20'000; ++polls) {
+      first.poll(collect, &seen[0]);
+      second.poll(collect, &seen[1]);
+    }
+  };
+  ASSERT_TRUE(send(first, 1, 0, 8));
+  ASSERT_TRUE(send(second, 0, 0, 8));
+  poll_both();
+  first.leave();
+  poll_both();
+  first.rejoin();
+  poll_both();
+  second.leave();
+  poll_both();
+  EXPECT_FALSE(second.has_left());
+  first.leave();
+  for (int polls = 0; !first.has_left() || !second.has_left(); ++polls) {
+    ASSERT_LT(polls, 2'000'000);
+    first.poll(collect, &seen[0]);
+    second.poll(collect, &seen[1]);
+  }
+}
+
+// Two processes whose sessions end and begin at different times: the second one seemed to have ended when the
+// first one returned.
+TEST(Shutdown, announcements_of_both_are_withdrawn) {
+  const std::vector<Case> networks = network_cases(1);
+  if (networks.empty()) GTEST_SKIP();
+  Job job(networks[0], 2);
+  auto& first = static_cast<transport::Network&>(job.endpoint(0));
+  auto& second = static_cast<transport::Network&>(job.endpoint(1));
+  std::vector<Seen> seen[2];
+  const auto poll_both = [&] {
+    for (int polls = 0; polls < 20'000; ++polls) {
+      first.poll(collect, &seen[0]);
+      second.poll(collect, &seen[1]);
+    }
+  };
+  ASSERT_TRUE(send(first, 1, 0, 8));
+  ASSERT_TRUE(send(second, 0, 0, 8));
+  poll_both();
+  second.leave();
+  first.leave();
+  poll_both();
+  first.rejoin();
+  poll_both();
+  second.rejoin();
+  poll_both();
+  second.leave();
+  poll_both();
+  EXPECT_FALSE(second.has_left()) << "the first process has not announced its shutdown again";
 }
 
 }  // namespace

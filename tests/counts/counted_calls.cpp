@@ -17,62 +17,62 @@ constexpr int64_t kBlock = 1024;
 constexpr int64_t kVector = 64 * 1024;
 
 constexpr CountedCall kShortCalls[] = {
-    {"barrier", "lines", 0},
+    {"barrier", "flat", 0},
     {"barrier", "tree", 0},
     {"barrier", "dissemination", 0},
-    {"bcast", "lines", kShort},
+    {"bcast", "flat", kShort},
     {"bcast", "tree", kShort},
     {"bcast", "binomial", kShort},
-    {"reduce", "lines", kShort},
+    {"reduce", "flat", kShort},
     {"reduce", "tree", kShort},
     {"reduce", "binomial", kShort},
-    {"allreduce", "lines", kShort},
+    {"allreduce", "flat", kShort},
     {"allreduce", "tree", kShort},
     {"allreduce", "recursive_doubling", kShort},
-    {"allgather", "lines", kShort},
+    {"allgather", "flat", kShort},
     {"allgather", "tree", kShort},
     {"allgather", "bruck", kShort},
-    {"alltoall", "lines", kShort},
+    {"alltoall", "flat", kShort},
     {"alltoall", "bruck", kShort},
-    {"gather", "lines", kShort},
+    {"gather", "flat", kShort},
     {"gather", "binomial", kShort},
-    {"scatter", "lines", kShort},
+    {"scatter", "flat", kShort},
     {"scatter", "binomial", kShort},
-    {"reduce_scatter", "lines", kShort},
+    {"reduce_scatter", "flat", kShort},
     {"reduce_scatter", "in_order", kShort},
-    {"scan", "lines", kShort},
+    {"scan", "flat", kShort},
     {"scan", "doubling", kShort},
 };
 
 constexpr CountedCall kLongCalls[] = {
-    {"bcast", "chunks", kVector},
+    {"bcast", "pipeline", kVector},
     {"bcast", "binomial", kVector},
     {"bcast", "chain", kVector},
-    {"reduce", "chunks", kVector},
+    {"reduce", "pipeline", kVector},
     {"reduce", "ring_gather", kVector},
     {"reduce", "binomial", kVector},
-    {"allreduce", "chunks_whole", kVector},
-    {"allreduce", "chunks_shares", kVector},
+    {"allreduce", "pipeline_whole", kVector},
+    {"allreduce", "pipeline_shares", kVector},
     {"allreduce", "ring", kVector},
     {"allreduce", "recursive_doubling", kVector},
     {"allreduce", "reduce_bcast", kVector},
-    {"allgather", "chunks", kBlock},
+    {"allgather", "pipeline", kBlock},
     {"allgather", "bruck", kBlock},
     {"allgather", "ring", kBlock},
-    {"alltoall", "chunks", kBlock},
+    {"alltoall", "pipeline", kBlock},
     {"alltoall", "bruck", kBlock},
     {"alltoall", "pairwise", kBlock},
-    {"gather", "chunks", kBlock},
+    {"gather", "pipeline", kBlock},
     {"gather", "binomial", kBlock},
     {"gather", "linear", kBlock},
-    {"scatter", "chunks", kBlock},
+    {"scatter", "pipeline", kBlock},
     {"scatter", "binomial", kBlock},
     {"scatter", "linear", kBlock},
-    {"reduce_scatter", "chunks", kBlock},
+    {"reduce_scatter", "pipeline", kBlock},
     {"reduce_scatter", "pairwise", kBlock},
     {"reduce_scatter", "in_order", kBlock},
-    {"scan", "chunks_whole", kVector},
-    {"scan", "chunks_chain", kVector},
+    {"scan", "pipeline_whole", kVector},
+    {"scan", "pipeline_chain", kVector},
     {"scan", "doubling", kVector},
 };
 
@@ -148,14 +148,14 @@ std::span<const CountedCall> long_calls() {
 
 bool is_right(const CountedCall& call, int ranks) {
   const std::string algorithm = call.algorithm;
-  if (algorithm == "lines") {
+  if (algorithm == "flat") {
     return call.bytes * (says_blocks(call) ? ranks : 1) <= shm::kOverflowPayloadBytes;
   }
   if (algorithm == "tree") {
     const int said_for = is(call, "allgather") ? Hierarchy::group_ranks_max(ranks) : 1;
     return ranks > 2 && call.bytes * said_for <= shm::kSlotPayloadBytes;
   }
-  if (algorithm.starts_with("chunks")) {
+  if (algorithm.starts_with("pipeline")) {
     return pipeline_suffices(ranks, shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)).pipeline_bytes);
   }
   return true;

@@ -204,8 +204,8 @@ CountedRanks::CountedRanks(int ranks) : size_(ranks) {
   datatype::enter_predefined_types();
   shm::SegmentPlan plan = shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks));
   plan.ring_lines = 64;
-  plan.cell_bytes = 4096;
-  plan.cell_count = 4;
+  plan.buffer_bytes = 4096;
+  plan.buffer_count = 4;
   plan.region_count = 1;
   if (!shm::Segment::create(plan, segment_).ok()) return;
   // Each rank has its own processor.

@@ -42,8 +42,7 @@ TEST(Counts, AreNotBelowWhatMustBeDone) {
 
 TEST(Counts, OfFlatSlotsGrowWithTheRanks) {
   for (const int ranks : {2, 8, 32, 128, 256}) {
-    for (const CountedCall call :
-         {CountedCall{"barrier", "lines", 0}, CountedCall{"allreduce", "lines", 8}}) {
+    for (const CountedCall call : {CountedCall{"barrier", "flat", 0}, CountedCall{"allreduce", "flat", 8}}) {
       const Counts most = count(call, ranks).most;
       EXPECT_EQ(most.lines_read, ranks - 1) << call.collective;
       EXPECT_EQ(most.waits, 1);
@@ -86,7 +85,7 @@ TEST(Counts, OfMessagesGrowWithTheLogarithm) {
 // If each rank reduces a share, it reads and copies at most about two vectors, for any number of ranks.
 TEST(Counts, OfSharesAreTheLeastThereIs) {
   for (const int ranks : {2, 4, 16, 32}) {
-    const CountedCall call{"allreduce", "chunks_shares", 64 * 1024};
+    const CountedCall call{"allreduce", "pipeline_shares", 64 * 1024};
     const Counts most = count(call, ranks).most;
     const Counts least = bound(call, ranks);
     EXPECT_LE(most.reduced, 1.05 * least.reduced) << ranks;

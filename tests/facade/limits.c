@@ -1,17 +1,20 @@
 /* Strings in buffers as long as the ABI of the facade says, which are shorter than those of the standard ABI.
    Compiled without a header: the prototypes below are those of that ABI. Exit code 0: no byte beyond a buffer
-   was written, and long strings were cut. */
+   was written, and long strings were cut. Also the number of MPI_FILE_NULL, which is 0 in Fortran. */
 #include <stdio.h>
 #include <string.h>
 
 #ifdef ABI_OPENMPI
 typedef void* Handle;
 extern char ompi_mpi_comm_self[512];
+extern char ompi_mpi_file_null[1536];
 #define COMM_SELF ((Handle)ompi_mpi_comm_self)
+#define FILE_NULL ((void*)ompi_mpi_file_null)
 enum { ERROR_STRING = 256, OBJECT_NAME = 64, LIBRARY_VERSION = 256, INFO_KEY = 36, PROCESSOR_NAME = 256 };
 #else
 typedef int Handle;
 #define COMM_SELF 0x44000001
+#define FILE_NULL ((void*)0)
 enum { ERROR_STRING = 512, OBJECT_NAME = 128, LIBRARY_VERSION = 8192, INFO_KEY = 255, PROCESSOR_NAME = 128 };
 #endif
 
@@ -26,6 +29,8 @@ int MPI_Info_create(Handle*);
 int MPI_Info_set(Handle, const char*, const char*);
 int MPI_Info_get_nthkey(Handle, int, char*);
 int MPI_Info_free(Handle*);
+int MPI_File_c2f(void*);
+void* MPI_File_f2c(int);
 
 static char memory[8192 + 64];
 static int wrong;
@@ -74,6 +79,11 @@ int main(int argc, char** argv) {
   expect("MPI_Info_get_nthkey", INFO_KEY, -1);
   if ((int)strlen(memory) != INFO_KEY - 1) wrong = 1;
   MPI_Info_free(&info);
+
+  if (MPI_File_c2f(FILE_NULL) != 0 || MPI_File_f2c(0) != FILE_NULL) {
+    fprintf(stderr, "MPI_FILE_NULL has the number %d\n", MPI_File_c2f(FILE_NULL));
+    wrong = 1;
+  }
 
   MPI_Finalize();
   return wrong;

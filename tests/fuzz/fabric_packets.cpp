@@ -98,7 +98,7 @@ class Machine {
       case 12:
         return rank_.receive();
       case 13:
-        return rank_.look();
+        return rank_.poll();
       default:
         rank_.progress();
     }

@@ -46,7 +46,7 @@ class Pair {
       case 5:
         return rank_.receive();
       case 6:
-        return rank_.look();
+        return rank_.poll();
       default:
         rank_.progress();
     }

@@ -68,7 +68,7 @@ class Rank {
     buffers_.push_back(std::make_unique<std::byte[]>(static_cast<size_t>(bytes)));
     static_cast<void>(engine_->ireceive(buffers_.back().get(), bytes, byte_, from, tag, kContext, request));
   }
-  void look() {
+  void poll() {
     p2p::Received received;
     if (!engine_->probes().iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, kContext, received)) return;
     demand(received.bytes >= 0, "no message has fewer bytes than none");

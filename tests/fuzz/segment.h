@@ -12,8 +12,8 @@ int run_in_segment(const uint8_t* data, size_t bytes, uint32_t ranks, uint32_t r
   shm::SegmentPlan plan;
   plan.rank_count = ranks;
   plan.ring_lines = 32;
-  plan.cell_bytes = 256;
-  plan.cell_count = 21;
+  plan.buffer_bytes = 256;
+  plan.buffer_count = 21;
   plan.region_count = regions;
   plan.pipeline_bytes = 4096;
   Input input(data, bytes);

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "shm/cells.h"
+#include "shm/buffer_pool.h"
 #include "shm/segment.h"
 
 using namespace hearth;
@@ -27,8 +27,8 @@ void touch_all(const shm::Segment& segment) {
   touch(segment, &segment.rank(last), sizeof(shm::RankBlock));
   touch(segment, segment.connect_bitmap(last).data(), segment.connect_bitmap(last).size_bytes());
   touch(segment, &segment.ring_number(last, last), sizeof(uint32_t));
-  touch(segment, segment.cell_memory(last, geometry.cell_count - 1), geometry.cell_bytes);
-  touch(segment, &segment.cell_mark(last, geometry.cell_count - 1), sizeof(uint32_t));
+  touch(segment, segment.buffer_memory(last, geometry.buffer_count - 1), geometry.buffer_bytes);
+  touch(segment, &segment.buffer_mark(last, geometry.buffer_count - 1), sizeof(uint32_t));
   touch(segment, segment.ring_memory(static_cast<uint32_t>(segment.ring_count_max() - 1)),
         geometry.ring_bytes);
   if (geometry.region_count == 0) return;

@@ -71,7 +71,7 @@ class Guests(unittest.TestCase):
         for rank, line in enumerate(told):
             node = rank // 2
             self.assertEqual(line["rings"], [[node]] * 3, "rings belong to their receiver")
-            self.assertEqual((line["block"], line["cells"], line["allocated"]), ([node],) * 3)
+            self.assertEqual((line["block"], line["buffers"], line["allocated"]), ([node],) * 3)
         near, far = "l3", "machine"
         self.assertEqual(told[0]["relations"], ["self", near, far, far])
         self.assertEqual(told[3]["relations"], [far, far, near, "self"])
@@ -79,13 +79,13 @@ class Guests(unittest.TestCase):
     def test_ranks_that_are_not_bound_leave_it_to_the_system(self):
         for line in self.pages(TWO_SOCKETS, 2, "--bind-to none"):
             self.assertEqual(line["relations"].count("unknown"), 1)
-            self.assertNotIn(-1, line["cells"])
+            self.assertNotIn(-1, line["buffers"])
 
     def test_fast_memory(self):
         for line in self.pages(one_package_with(attributes=True), 2):
             self.assertEqual(line["rings"], [[0]], "where latency is lowest")
             self.assertEqual(line["block"], [0])
-            self.assertEqual(line["cells"], [1], "where bandwidth is highest")
+            self.assertEqual(line["buffers"], [1], "where bandwidth is highest")
             self.assertEqual(line["allocated"], [1])
             self.assertEqual((line["lowlat"], line["highbw"]), ([0], [1]), "info keys of MPI_Alloc_mem")
             self.assertEqual((line["bound_to_0"], line["bound_to_1"]), ([0], [1]))
@@ -97,14 +97,14 @@ class Guests(unittest.TestCase):
             self.assertEqual(line["allocated"], [0, 1])
 
     def test_parameters(self):
-        words = {"RINGS": "highbw", "CELLS": "lowlat", "ARENA": "local"}
+        words = {"RINGS": "highbw", "BUFFERS": "lowlat", "ARENA": "local"}
         choice = {f"HEARTH_MEMORY_{part}": word for part, word in words.items()}
         for line in self.pages(one_package_with(attributes=True), 2, environment=choice):
-            self.assertEqual((line["rings"], line["cells"], line["allocated"]), ([[1]], [0], [0]))
+            self.assertEqual((line["rings"], line["buffers"], line["allocated"]), ([[1]], [0], [0]))
 
     def test_a_node_of_which_nothing_is_told(self):
         for line in self.pages(one_package_with(attributes=False), 2):
-            self.assertEqual((line["rings"], line["cells"], line["allocated"]), ([[0]], [0], [0]))
+            self.assertEqual((line["rings"], line["buffers"], line["allocated"]), ([[0]], [0], [0]))
 
 
 class Yama(unittest.TestCase):

@@ -91,11 +91,11 @@ int main(int argc, char** argv) {
     if (!rings.empty()) rings += ", ";
     rings += nodes_of(segment.ring_memory(number - 1), segment.geometry().ring_bytes);
   }
-  const size_t pool_bytes = size_t{segment.geometry().cell_count} * segment.geometry().cell_bytes;
+  const size_t pool_bytes = size_t{segment.geometry().buffer_count} * segment.geometry().buffer_bytes;
   const std::string line = "{\"rank\": " + std::to_string(self) + ", \"relations\": [" + relations +
                            "], \"rings\": [" + rings +
                            "], \"block\": " + nodes_of(&segment.rank(self), segment.geometry().block_bytes) +
-                           ", \"cells\": " + nodes_of(segment.cell_memory(self, 0), pool_bytes) +
+                           ", \"buffers\": " + nodes_of(segment.buffer_memory(self, 0), pool_bytes) +
                            ", \"allocated\": " + nodes_of_allocated(bytes, nullptr, nullptr) +
                            ", \"lowlat\": " + nodes_of_allocated(kSmall, "hearth_memory_kind", "lowlat") +
                            ", \"highbw\": " + nodes_of_allocated(kSmall, "hearth_memory_kind", "highbw") +

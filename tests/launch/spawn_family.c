@@ -3,7 +3,11 @@
  *   wait           they wait for each other until something ends them
  *   part           they disconnect; the parents end, the children write a file `went-on` a second later
  *   few            MPI_Comm_spawn without descriptors left, then with them
- *   serve, call    two jobs that were started apart connect by the published name of the second argument
+ *   never          MPI_Comm_spawn of a program that does not call MPI_Init; prints the error
+ *   late           a child calls MPI_Init 11 s after the other
+ *   once           they exchange a message and disconnect; HEARTH_CHAOS is for the parents only,
+ * CHAOS_OF_CHILDREN for the children serve, call    two jobs that were started apart connect by the published
+ * name of the second argument
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -30,7 +34,7 @@ static void write_file(const char* name) {
 
 static MPI_Comm spawn(char* program, char* mode, int processes) {
   char* argv[] = {mode, NULL};
-  MPI_Comm children;
+  MPI_Comm children = MPI_COMM_NULL;
   MPI_Comm_spawn(program, argv, processes, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
   return children;
 }
@@ -54,6 +58,31 @@ static void spawn_without_descriptors(char* program) {
   children = spawn(program, "few", 1);
   MPI_Comm_disconnect(&children);
   printf("spawned\n");
+}
+
+/* What the children get of the disturbance that the test asks for. */
+static void disturb_children(void) {
+  const char* chaos = getenv("CHAOS_OF_CHILDREN");
+  if (chaos != NULL) {
+    setenv("HEARTH_CHAOS", chaos, 1);
+  } else {
+    unsetenv("HEARTH_CHAOS");
+  }
+}
+
+static void spawn_in_vain(void) {
+  char* argv[] = {"600", NULL};
+  MPI_Comm children;
+  char text[MPI_MAX_ERROR_STRING];
+  int length, error_class, rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const int code =
+      MPI_Comm_spawn("sleep", argv, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+  MPI_Error_class(code, &error_class);
+  MPI_Error_string(code, text, &length);
+  if (error_class != MPI_ERR_SPAWN) exit(4);
+  printf("rank %d: %s\n", rank, text);
 }
 
 static void connect_apart(int serves, const char* service) {
@@ -81,9 +110,12 @@ static void connect_apart(int serves, const char* service) {
 
 int main(int argc, char** argv) {
   MPI_Comm parent;
+  char* mode = argc > 1 ? argv[1] : "";
+  const char* rank = getenv("HEARTH_RANK");
+  if (strcmp(mode, "late") == 0 && getenv("HEARTH_PARENT") != NULL && rank != NULL && atoi(rank) == 1)
+    sleep(11);
   MPI_Init(&argc, &argv);
   MPI_Comm_get_parent(&parent);
-  char* mode = argc > 1 ? argv[1] : "";
   const int is_child = parent != MPI_COMM_NULL;
   if (strcmp(mode, "serve") == 0 || strcmp(mode, "call") == 0) {
     connect_apart(strcmp(mode, "serve") == 0, argv[2]);
@@ -92,6 +124,15 @@ int main(int argc, char** argv) {
       MPI_Comm_disconnect(&parent);
     } else {
       spawn_without_descriptors(argv[0]);
+    }
+  } else if (strcmp(mode, "never") == 0) {
+    spawn_in_vain();
+  } else if (strcmp(mode, "late") == 0 || strcmp(mode, "once") == 0) {
+    disturb_children();
+    MPI_Comm inter = is_child ? parent : spawn(argv[0], mode, 2);
+    if (inter != MPI_COMM_NULL) {
+      MPI_Barrier(inter);
+      MPI_Comm_disconnect(&inter);
     }
   } else if (is_child) {
     if (strcmp(mode, "part") == 0) {

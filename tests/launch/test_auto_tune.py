@@ -78,7 +78,7 @@ class WhenItIsStarted(AtTerminal):
         self.run_at_terminal(self.mpiexec, "-n", "2", "false", code=1)
         self.run_at_terminal(*good, env={"HEARTH_AUTO_TUNE": ""})  # by default
         self.run_at_terminal(*good, env={"HEARTH_PROFILE": "none"})
-        self.run_at_terminal(*good, env={"HEARTH_TUNED": "p2p_part_bytes_max:l3=4096"})
+        self.run_at_terminal(*good, env={"HEARTH_TUNED": "p2p_fragment_bytes_max:l3=4096"})
         self.run_at_terminal("sh", "-c", '"$0" -n 2 true 2>errors', self.mpiexec)
         profile.parent.mkdir(parents=True)
         profile.write_text("{}")  # a profile that does not fit: mpiexec reports it and keeps it

@@ -27,7 +27,7 @@ class Check(LaunchTest):
         self.assertRegex(err, r"check:   sent by rank 0 in MPI_Send at " + place)
         self.assertRegex(err, r"check:   received by rank 1 in MPI_Recv at " + place)
         self.assertIn("(MPI 5.0 section 3.3.1). Remedy: ", err)
-        self.assertIn("mpiexec: check: found messages of another type 1; looked at 1 messages", err)
+        self.assertIn("mpiexec: check: found messages of another type 1; checked 1 messages", err)
 
     def test_both_sides_of_a_collective_are_shown(self):
         err = self.run_mpiexec("--check", "-n", 2, program("collectives"), "reduce_operation").stderr
@@ -79,7 +79,7 @@ class Check(LaunchTest):
 
     def test_a_program_without_mpi(self):
         err = self.run_mpiexec("--check", "-n", 2, *shell("true")).stderr
-        self.assertIn("check: nothing was looked at: no rank called MPI_Init", err)
+        self.assertIn("check: nothing was checked: no rank called MPI_Init", err)
 
     def test_a_program_behind_a_script_that_closes_descriptors(self):
         close = ["import os, sys", "os.closerange(3, 1000)", "os.execv(sys.argv[1], sys.argv[1:])"]

@@ -22,7 +22,7 @@ class Profile(LaunchTest):
         here = self.info()["profile"]
         machine = {key: here[key] for key in ("processor", "topology", "kernel", "hypervisor")} | changes
         thresholds = {"p2p_single_copy_bytes_min": {"value": 123456, "finding": "measured"},
-                      "p2p_part_bytes_max": {"finding": "the default is as good"}}
+                      "p2p_fragment_bytes_max": {"finding": "the default is as good"}}
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({
@@ -71,11 +71,11 @@ class Profile(LaunchTest):
         rows = {(row["threshold"], row["both_share"]): row for row in document["thresholds"]}
         row = rows["p2p_single_copy_bytes_min", "unknown"]
         self.assertEqual((row["value"], row["source"]), (123456, "profile"))
-        self.assertEqual(rows["p2p_part_bytes_max", "unknown"]["source"], "default")
+        self.assertEqual(rows["p2p_fragment_bytes_max", "unknown"]["source"], "default")
         self.assertEqual(rows["p2p_single_copy_bytes_min", "self"]["source"], "default")
         row = rows["coll_whole_bytes_max", "any"]
         self.assertEqual((row["value"], row["source"]), (6143, "profile"))
-        self.assertEqual(rows["coll_line_ranks_max", "any"]["source"], "default")
+        self.assertEqual(rows["coll_flat_ranks_max", "any"]["source"], "default")
         document = self.info({"HEARTH_PROFILE": path, "HEARTH_P2P_SINGLE_COPY_BYTES_MIN": "7K"})
         rows = {(row["threshold"], row["both_share"]): row for row in document["thresholds"]}
         row = rows["p2p_single_copy_bytes_min", "unknown"]
@@ -107,7 +107,7 @@ class Tune(LaunchTest):
         self.assertTrue(document["relations"])
         for relation in document["relations"].values():
             self.assertIn("p2p_single_copy_bytes_min", relation["thresholds"])
-            self.assertTrue(relation["curves"]["cells"])
+            self.assertTrue(relation["curves"]["bounce buffers"])
         self.assertIn("<svg", picture.read_text())
         env = {"HOME": str(self.folder), "HEARTH_PROFILE": ""}
         result = self.run_mpiexec("-n", 2, "--oversubscribe", *shell('echo "$HEARTH_TUNED"'), env=env)
@@ -122,7 +122,7 @@ class Tune(LaunchTest):
     def test_the_probe_for_collectives_answers_each_question(self):
         """Runs only the short form; the long form takes too long here."""
         probe = BIN.parent / "libexec" / "hearth" / "tune_collective_probe"
-        questions = ("compare 4096 4 1000 1 | chunks_whole | chunks_shares\n"
+        questions = ("compare 4096 4 1000 1 | pipeline_whole | pipeline_shares\n"
                      "compare 8 3 1000 2 | lines | tree\n")
         result = subprocess.run([str(MPIEXEC), "-n", "4", "--oversubscribe", str(probe)], input=questions,
                                 env=self.environment({"HEARTH_PROFILE": "none"}), text=True,

@@ -74,10 +74,10 @@ class Profile(LaunchTest):
         profile = self.profile(3, "counts")
         self.check_counts(profile)
         ways = {way["protocol"]: way for way in profile["protocols"]}
-        self.assertEqual(ways["line"]["messages_by_size"], {"8": 400})
-        self.assertEqual(ways["lines"]["messages"], 5)
-        self.assertEqual(ways["lines"]["bytes"], 5000)
-        long = [ways[name] for name in ("cells", "arena", "single copy")]
+        self.assertEqual(ways["inline"]["messages_by_size"], {"8": 400})
+        self.assertEqual(ways["eager"]["messages"], 5)
+        self.assertEqual(ways["eager"]["bytes"], 5000)
+        long = [ways[name] for name in ("bounce buffers", "arena", "single copy")]
         self.assertEqual(sum(way["messages"] for way in long), 3)
         self.assertEqual(sum(way["bytes"] for way in long), 3 * LONG)
         calls = {call["call"]: call for call in profile["calls"]}
@@ -173,7 +173,7 @@ class Profile(LaunchTest):
         approximate."""
         profile = self.profile(2, "many")
         self.assertEqual(profile["messages_between"][0][1], 400000)
-        sizes = {way["protocol"]: way for way in profile["protocols"]}["line"]["messages_by_size"]
+        sizes = {way["protocol"]: way for way in profile["protocols"]}["inline"]["messages_by_size"]
         self.assertEqual(set(sizes), {"8", "32"})
         self.assertAlmostEqual(sizes["8"] / 400000, 0.5, delta=0.15)
         calls = {call["call"]: call for call in profile["calls"]}
@@ -196,7 +196,7 @@ class Profile(LaunchTest):
         self.assertEqual(calls["MPI_Waitall"]["calls"], 2 * 4000 // 2)
         self.assertNotIn("MPI_Recv", calls)
         ways = {way["protocol"]: way for way in profile["protocols"]}
-        self.assertEqual(ways["lines"]["messages_by_size"], {"128": messages // 8})
+        self.assertEqual(ways["eager"]["messages_by_size"], {"128": messages // 8})
 
     def test_killed_rank_leaves_what_it_counted(self):
         profile = self.profile(3, "killed", code=137)

@@ -76,6 +76,67 @@ class KilledTest(FamilyTest):
         self.check_all_end(run)
 
 
+class WaitTest(FamilyTest):
+    def test_program_that_never_calls_init(self):
+        result = self.run_mpiexec(
+            "-n", PARENTS, "--oversubscribe", FAMILY, "never", env={"HEARTH_SPAWN_TIMEOUT": "500ms"})
+        for rank in range(PARENTS):
+            self.assertRegex(result.stdout, f"rank {rank}: .*'sleep' have called MPI_Init within 0.5 s")
+        self.assertTrue(wait_until(lambda: not processes_with(self.mark)), processes_with(self.mark))
+
+    def test_child_that_is_late(self):
+        result = self.run_mpiexec("-n", PARENTS, "--oversubscribe", FAMILY, "late")
+        self.assertEqual(result.stderr.count("MPI_Comm_spawn has waited 10 s"), 1, result.stderr)
+
+
+class KilledAtPointsTest(FamilyTest):
+    """A process of either job is killed at each point on the way to a connection and from it."""
+
+    ROOT_OF_PARENTS = ("children_started", "roots_connected")
+    ROOT_OF_CHILDREN = ("roots_connected",)
+    ALL = ("bridge_attached", "bridge_agreed", "bridge_leaving", "bridge_left")
+
+    def check(self, handler, environment):
+        run = self.start("-n", PARENTS, "--oversubscribe", "--initial-errhandler", handler, FAMILY, "once",
+                         env=environment)
+        _, errors = run.communicate(timeout=LIMIT_S)
+        self.assertIn("chaos:", errors)
+        self.assertTrue(wait_until(lambda: not processes_with(self.mark)), processes_with(self.mark))
+
+    def test_parents(self):
+        for handler in ("mpi_errors_are_fatal", "mpi_errors_return"):
+            for rank in range(PARENTS):
+                for point in self.ALL + (self.ROOT_OF_PARENTS if rank == 0 else ()):
+                    with self.subTest(point=point, rank=rank, handler=handler):
+                        self.check(handler, {"HEARTH_CHAOS": f"kill={point}:1,rank={rank}"})
+
+    def test_children(self):
+        for rank in range(CHILDREN):
+            for point in self.ALL + (self.ROOT_OF_CHILDREN if rank == 0 else ()):
+                with self.subTest(point=point, rank=rank):
+                    self.check("mpi_errors_return", {"CHAOS_OF_CHILDREN": f"kill={point}:1,rank={rank}"})
+
+    def test_jobs_started_apart(self):
+        for side in ("serve", "call"):
+            for rank in range(2):
+                for point in self.ALL + (("roots_connected",) if rank == 0 else ()):
+                    with self.subTest(point=point, rank=rank, side=side):
+                        self.check_apart(side, f"kill={point}:1,rank={rank}")
+
+    def check_apart(self, side, chaos):
+        service = f"hearth-test-{self.mark}"
+        disturbed = {"HEARTH_CHAOS": chaos}
+        server = self.start("-n", 2, "--oversubscribe", FAMILY, "serve", service,
+                            env=disturbed if side == "serve" else None)
+        self.assertEqual(server.stdout.readline(), "published\n")
+        client = self.start("-n", 2, "--oversubscribe", FAMILY, "call", service,
+                            env=disturbed if side == "call" else None)
+        errors = {name: run.communicate(timeout=LIMIT_S)[1]
+                  for name, run in (("call", client), ("serve", server))}
+        self.assertIn("chaos:", errors[side])
+        self.assertTrue(wait_until(lambda: not processes_with(self.mark)), processes_with(self.mark))
+
+
 class DisconnectedTest(FamilyTest):
     def test_children_go_on(self):
         self.run_mpiexec("-n", PARENTS, "--oversubscribe", FAMILY, "part")

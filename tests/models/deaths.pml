@@ -12,7 +12,7 @@ byte count = 0;         /* the word: the number of deaths ... */
 byte claimed = NOBODY;  /* ... and 1 + the rank whose death is being counted */
 byte number[DEATHS];
 
-inline look_at_all(seen) {
+inline read_all(seen) {
   /* A reader that has seen a count of `seen` finds as many numbers, from 1 on. */
   d_step {
     assert(seen == 0 || number[0] == 1 || number[1] == 1);
@@ -90,16 +90,16 @@ proctype Teller(byte self) {
     who = 1 - who
   od;
   assert(count == DEATHS);
-  look_at_all(2);
+  read_all(2);
 died:
   skip
 }
 
 active proctype Reader() {
   byte seen = count;
-  look_at_all(seen);
+  read_all(seen);
   seen = count;
-  look_at_all(seen)
+  read_all(seen)
 }
 
 init {

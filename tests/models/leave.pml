@@ -55,7 +55,7 @@ inline clear() {
   fi
 }
 
-inline look_at_state() {
+inline read_state() {
   d_step { seen_stage = stage; seen_process = process; seen_turn = turn }
 }
 
@@ -64,7 +64,7 @@ inline forget() {
 }
 
 inline clear_if_left() {
-  look_at_state();
+  read_state();
   if
   :: seen_stage == USED ->
      if
@@ -90,7 +90,7 @@ inline leave(who) {
 #define NEWS(who) (dead[who] && self != who && !((heard[self] >> who) & 1))
 
 inline leave_all() {
-  look_at_state();
+  read_state();
   if
   :: seen_stage == USED ->
      leave(other);
@@ -112,7 +112,7 @@ end:
     do
     :: self == 0 && takes < TURNS && stage == FREE && !told[0] && !heard[0] ->
        takes++;
-       look_at_state();
+       read_state();
        d_step {
          done = (seen_stage == FREE && stage == FREE && turn == seen_turn);
          if :: done -> stage = TAKING; process = self; turn++ :: else -> skip fi

@@ -187,7 +187,7 @@ void show_live(const launch::RunningJob& job, launch::Observer& observer, const 
       }
     }
     if (os::now_ns() < next_ns) continue;
-    observer.look();
+    observer.sample();
     next_ns = os::now_ns() + between_ns;
   }
   std::fputs(kLeaveScreen, stdout);
@@ -200,7 +200,7 @@ Status run_top(const TopOptions& options) {
   launch::RunningJob job;
   HEARTH_TRY(choose_job(options.pid, job));
   launch::Observer observer(job.segment);
-  observer.look();
+  observer.sample();
   if (!options.once) {
     if (!os::is_terminal(0) || !os::is_terminal(1)) {
       return fail(MPI_ERR_OTHER, "this is no terminal. Remedy: hearth top --once");
@@ -210,7 +210,7 @@ Status run_top(const TopOptions& options) {
   }
   // The use of processors is the difference of two samples.
   os::sleep_ns(kFirstLookNs);
-  observer.look();
+  observer.sample();
   const Snapshot& seen = observer.latest();
   if (!options.json) {
     fmt::print("{}{}", head_of(job, seen, options.sort), table_of(seen, options.sort, seen.ranks.size()));

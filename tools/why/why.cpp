@@ -13,7 +13,7 @@ Status run_why(const WhyOptions& options) {
   launch::RunningJob job;
   HEARTH_TRY(choose_job(options.pid, job));
   launch::Observer observer(job.segment);
-  const launch::Snapshot& snapshot = observer.look_well(true);
+  const launch::Snapshot& snapshot = observer.sample_twice(true);
   const launch::Explanation why = explain(snapshot);
   if (!options.json) {
     for (const std::string& line : why.lines) fmt::print("{}\n", line);

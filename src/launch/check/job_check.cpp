@@ -234,15 +234,15 @@ int JobCheck::finish(int exit_code, bool started) {
     text += (text.empty() ? "" : ", ") + std::string(shm::name_of(static_cast<shm::CheckClass>(kind))) + " " +
             std::to_string(number);
   }
-  const std::string looked_at = std::to_string(messages) + " messages, of which " + std::to_string(compared) +
-                                " could be compared, and " + std::to_string(collectives) +
-                                " calls of collectives";
+  const std::string checked = std::to_string(messages) + " messages, of which " + std::to_string(compared) +
+                              " could be compared, and " + std::to_string(collectives) +
+                              " calls of collectives";
   if (attached == 0) {
-    if (started) note("check: nothing was looked at: no rank called MPI_Init with libhearth_check.so loaded");
+    if (started) note("check: nothing was checked: no rank called MPI_Init with libhearth_check.so loaded");
   } else if (found == 0) {
-    note("check: nothing found in " + looked_at);
+    note("check: nothing found in " + checked);
   } else {
-    note("check: found " + text + "; looked at " + looked_at);
+    note("check: found " + text + "; checked " + checked);
   }
   if (json_.open()) write_json();
   return exit_code == 0 && fatal_ && found > 0 ? 1 : exit_code;

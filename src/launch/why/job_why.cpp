@@ -30,7 +30,7 @@ Status check_why_is_built() {
 void Job::say_why() {
   if (running_ == 0 || !some_rank_used_mpi()) return;
   tell_observer();
-  for (const std::string& line : explain(observer_.look_well(true)).lines) say(line);
+  for (const std::string& line : explain(observer_.sample_twice(true)).lines) say(line);
 }
 
 // Reports each wait of at least why_ns_ once. With --why, also reports waits for computing ranks if nothing
@@ -42,7 +42,7 @@ void Job::look_for_standstill() {
   if (!why_asked_ && !some_rank_has_left()) return;
   if (!has_news_of_standstill(now)) return;
   tell_observer();
-  const Explanation why = explain(observer_.look_well(false));
+  const Explanation why = explain(observer_.sample_twice(false));
   const bool stuck = why_asked_ ? why.verdict > Verdict::waiting : why.verdict == Verdict::in_vain;
   const bool still =
       why_asked_ && why.verdict == Verdict::waiting && now >= still_since_ns_ + why_ns_ && !still_told_;

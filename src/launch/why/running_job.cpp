@@ -30,7 +30,7 @@ bool segment_of(int pid, shm::Segment& segment, bool& refused, os::FileIdentity&
     if (!file.open() || os::read_at(file.number(), &magic, sizeof magic, 0) != sizeof magic) continue;
     if (magic != shm::kMagic) continue;
     const os::FileIdentity found = os::identity_of(file.number());
-    if (!shm::Segment::look(file.number(), segment).ok()) continue;
+    if (!shm::Segment::attach_read_only(file.number(), segment).ok()) continue;
     file.release();
     identity = found;
     return true;
@@ -48,7 +48,7 @@ Status find_job(int pid, RunningJob& job) {
     return {};
   }
   if (refused) {
-    return fail(MPI_ERR_OTHER, "process %d may not be looked at. Likely cause: it is another user's", pid);
+    return fail(MPI_ERR_OTHER, "process %d cannot be inspected. Likely cause: it is another user's", pid);
   }
   std::error_code error;
   if (!fs::exists("/proc/" + std::to_string(pid), error)) {

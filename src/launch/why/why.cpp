@@ -46,7 +46,7 @@ class Analysis {
   /// Such a rank may still find its message: it lacks a processor, or a long transfer is in progress.
   bool may_have_news(const SeenRank& seen) const {
     return !std::all_of(seen.waits.begin(), seen.waits.end(),
-                        [this](const SeenWait& wait) { return has_looked(wait, snapshot_.before_ns); });
+                        [this](const SeenWait& wait) { return has_polled(wait, snapshot_.before_ns); });
   }
 
   /// The ranks that can complete an operation; each of them suffices.

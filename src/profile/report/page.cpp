@@ -131,7 +131,7 @@ std::string calls(const Summary& summary) {
       "MPI_Isend and "
       "MPI_Recv of 48 bytes or less the first 4096 between two ranks are counted one by one; of further ones "
       "the number "
-      "is known, and one in about 2048 is looked at.";
+      "is known, and one in about 2048 is sampled.";
   if (summary.calls.size() > kCallsShown) {
     words += " " + std::to_string(summary.calls.size() - kCallsShown) +
              " functions that were called less are left out.";
@@ -223,7 +223,8 @@ std::string ranks(const Summary& summary) {
   const std::string words =
       "Unexpected: messages that came before their receive, and the most of them that waited at once, with "
       "the bytes "
-      "that were kept. Fell back: messages offered for a single copy that went through cells. Memory: the "
+      "that were kept. Fell back: messages offered for a single copy that went through bounce buffers. "
+      "Memory: the "
       "most that "
       "the process had, and what requests and messages took of it.";
   const std::string content = table.end();

@@ -83,14 +83,14 @@ std::string channel_words(topo::Relation relation) {
 std::string route_words(const Route& route) {
   std::string text =
       "up to " + bytes_words(route.ring_bytes_max) +
-      " in the ring (p2p_inline_bytes_max for this relation, and what a ring of this job holds)";
+      " in the ring (p2p_eager_bytes_max for this relation, and what a ring of this job holds)";
   const uint64_t single = route.single_copy_bytes_min;
   if (single == kNever) {
     text +=
-        "; longer ones through cells: single copy is not used here (p2p_single_copy, "
+        "; longer ones through bounce buffers: single copy is not used here (p2p_single_copy, "
         "p2p_single_copy_bytes_min)";
   } else {
-    text += "; through cells below " + bytes_words(single) +
+    text += "; through bounce buffers below " + bytes_words(single) +
             ", from there on copied once (p2p_single_copy_bytes_min)";
     switch (route.single_copy) {
       case CopyAbility::untried:
@@ -100,7 +100,7 @@ std::string route_words(const Route& route) {
         text += " by " + route.method;
         break;
       case CopyAbility::refused:
-        text += ", which the system refused: those went through cells";
+        text += ", which the system refused: those went through bounce buffers";
         break;
     }
   }

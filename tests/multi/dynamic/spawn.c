@@ -97,6 +97,26 @@ static void test_root(void) {
   }
   check_joint(inter, 0);
   MPI_Comm_disconnect(&inter);
+  char* commands[] = {self_, self_};
+  char** argvs[] = {argv, argv};
+  const int counts[] = {1, 1};
+  MPI_Info infos[] = {MPI_INFO_NULL, MPI_INFO_NULL};
+  MPI_Info_create(&infos[1]);
+  MPI_Info_set(infos[1], "wdir", "/");
+  if (rank_ == root) {
+    MPI_Comm_spawn_multiple(2, commands, argvs, counts, infos, root, MPI_COMM_WORLD, &inter,
+                            MPI_ERRCODES_IGNORE);
+  } else if (rank_ % 2 == 0) {
+    MPI_Comm_spawn_multiple(-1, NULL, NULL, NULL, NULL, root, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
+  } else {
+    /* Addresses that cannot be read; volatile, because the compiler would warn of them. */
+    void* volatile nowhere = (void*)8;
+    MPI_Comm_spawn_multiple(1 << 20, nowhere, nowhere, nowhere, nowhere, root, MPI_COMM_WORLD, &inter,
+                            MPI_ERRCODES_IGNORE);
+  }
+  MPI_Info_free(&infos[1]);
+  check_joint(inter, 0);
+  MPI_Comm_disconnect(&inter);
 }
 
 static void test_multiple(void) {

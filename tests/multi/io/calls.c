@@ -540,6 +540,28 @@ static void special_files(void) {
   }
 }
 
+/* MPI_DISPLACEMENT_CURRENT is the position in the file, also after a view with holes. */
+static void sequential_views(void) {
+  const char* const name = shared_name("sequential");
+  MPI_File file;
+  MPI_Datatype filetype, etype, type;
+  MPI_Offset displacement = -1;
+  char representation[MPI_MAX_DATAREP_STRING];
+  int value = rank_;
+  DO(MPI_Type_create_resized(MPI_INT, 0, 16, &filetype));
+  DO(MPI_Type_commit(&filetype));
+  DO(MPI_File_open(MPI_COMM_WORLD, name,
+                   MPI_MODE_WRONLY | MPI_MODE_CREATE | MPI_MODE_SEQUENTIAL | MPI_MODE_DELETE_ON_CLOSE,
+                   MPI_INFO_NULL, &file));
+  DO(MPI_File_set_view(file, MPI_DISPLACEMENT_CURRENT, MPI_INT, filetype, "native", MPI_INFO_NULL));
+  DO(MPI_File_write_ordered(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE));
+  DO(MPI_File_set_view(file, MPI_DISPLACEMENT_CURRENT, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+  DO(MPI_File_get_view(file, &displacement, &etype, &type, representation));
+  CHECK(displacement == 16 * size_, "the displacement is %lld", (long long)displacement);
+  DO(MPI_File_close(&file));
+  DO(MPI_Type_free(&filetype));
+}
+
 /* MPI_MODE_APPEND, offsets beyond 4 GiB, MPI_MODE_DELETE_ON_CLOSE. */
 static void appended(void) {
   const char* const name = shared_name("append");
@@ -579,6 +601,7 @@ int main(int argc, char** argv) {
   representations();
   registered_representation();
   special_files();
+  sequential_views();
   appended();
   MPI_Finalize();
   return 0;

@@ -47,7 +47,7 @@ static int write_together(MPI_File file, int rank, int size) {
 static void acknowledge(void) {
   int something, acknowledged = 0;
   for (int tries = 0; acknowledged == 0; ++tries) {
-    CHECK(tries < 1000, "nobody was killed");
+    CHECK(tries < 1000, "no rank was killed");
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &something, MPI_STATUS_IGNORE);
     MPIX_Comm_ack_failed(MPI_COMM_WORLD, 1, &acknowledged);
     pause_ms(2);
@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
   } else if (strcmp(point, "range") == 0) {
     write_atomically(file);
   }
-  CHECK(rank != 1 || strcmp(point, "closing") == 0, "nobody was killed");
+  CHECK(rank != 1 || strcmp(point, "closing") == 0, "no rank was killed");
   const int closed = MPI_File_close(&file);
   CHECK(closed != MPI_SUCCESS && file == MPI_FILE_NULL, "the close does not report the death");
   acknowledge();

@@ -165,7 +165,7 @@ static void test_nobody(void) {
 }
 
 /* MPI_Request_get_status leaves the request to be completed. */
-static void test_looked_at(void) {
+static void test_get_status(void) {
   int in = -1, flag = 0, count = 0;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Status status;
@@ -284,7 +284,7 @@ int main(int argc, char** argv) {
   start_with_codes(argc, argv);
   test_nothing_to_do();
   test_nobody();
-  test_looked_at();
+  test_get_status();
 #if MPI_VERSION >= 4
   test_partitioned();
 #endif

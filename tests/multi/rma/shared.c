@@ -10,8 +10,8 @@ typedef struct {
   long slots[kSlots];
 } Ring;
 
-static MPI_Comm near_;
-static int near_rank_, near_size_;
+static MPI_Comm machine_comm_;
+static int machine_rank_, machine_size_;
 
 static void* memory_of(MPI_Win win, int rank) {
   MPI_Aint bytes;
@@ -23,19 +23,19 @@ static void* memory_of(MPI_Win win, int rank) {
 
 /* Each rank writes into the next rank's memory and reads its own, with a barrier between. */
 static void test_barriers(MPI_Win win, Ring* mine) {
-  Ring* next = memory_of(win, (near_rank_ + 1) % near_size_);
-  const int previous = (near_rank_ + near_size_ - 1) % near_size_;
+  Ring* next = memory_of(win, (machine_rank_ + 1) % machine_size_);
+  const int previous = (machine_rank_ + machine_size_ - 1) % machine_size_;
   DO(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
   for (int round = 0; round < kRounds; ++round) {
-    for (int i = 0; i < kSlots; ++i) next->slots[i] = 1000 * round + 10 * i + near_rank_;
+    for (int i = 0; i < kSlots; ++i) next->slots[i] = 1000 * round + 10 * i + machine_rank_;
     DO(MPI_Win_sync(win));
-    DO(MPI_Barrier(near_));
+    DO(MPI_Barrier(machine_comm_));
     DO(MPI_Win_sync(win));
     for (int i = 0; i < kSlots; ++i)
       CHECK(mine->slots[i] == 1000 * round + 10 * i + previous, "round %d: slot %d is %ld", round, i,
             mine->slots[i]);
     DO(MPI_Win_sync(win));
-    DO(MPI_Barrier(near_));
+    DO(MPI_Barrier(machine_comm_));
   }
   DO(MPI_Win_unlock_all(win));
 }
@@ -43,46 +43,47 @@ static void test_barriers(MPI_Win win, Ring* mine) {
 /* Each rank produces for the next one. Head and tail are read by MPI_Fetch_and_op and written by
  * MPI_Accumulate, which are atomic; the slots are accessed by loads and stores. */
 static void test_ring(MPI_Win win, Ring* mine) {
-  const int next = (near_rank_ + 1) % near_size_, previous = (near_rank_ + near_size_ - 1) % near_size_;
-  const long items = 3 * kSlots + near_size_;
+  const int next = (machine_rank_ + 1) % machine_size_,
+            previous = (machine_rank_ + machine_size_ - 1) % machine_size_;
+  const long items = 3 * kSlots + machine_size_;
   Ring* theirs = memory_of(win, next);
   DO(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
   mine->head = mine->tail = 0;
   DO(MPI_Win_sync(win));
-  DO(MPI_Barrier(near_));
+  DO(MPI_Barrier(machine_comm_));
   long produced = 0, consumed = 0;
   while (produced < items || consumed < items) {
     long head = -1, tail = -1;
     DO(MPI_Fetch_and_op(NULL, &tail, MPI_LONG, next, offsetof(Ring, tail), MPI_NO_OP, win));
-    DO(MPI_Fetch_and_op(NULL, &head, MPI_LONG, near_rank_, offsetof(Ring, head), MPI_NO_OP, win));
+    DO(MPI_Fetch_and_op(NULL, &head, MPI_LONG, machine_rank_, offsetof(Ring, head), MPI_NO_OP, win));
     DO(MPI_Win_flush_all(win));
     CHECK(tail >= 0 && tail <= produced && head >= consumed && head <= items, "head %ld, tail %ld", head,
           tail);
     DO(MPI_Win_sync(win));
     int idle = 1;
     for (; produced < items && produced < tail + kSlots; ++produced, idle = 0)
-      theirs->slots[produced % kSlots] = 7 * produced + near_rank_;
+      theirs->slots[produced % kSlots] = 7 * produced + machine_rank_;
     for (; consumed < head; ++consumed, idle = 0)
       CHECK(mine->slots[consumed % kSlots] == 7 * consumed + previous, "item %ld is %ld", consumed,
             mine->slots[consumed % kSlots]);
     DO(MPI_Win_sync(win));
     DO(MPI_Accumulate(&produced, 1, MPI_LONG, next, offsetof(Ring, head), 1, MPI_LONG, MPI_REPLACE, win));
-    DO(MPI_Accumulate(&consumed, 1, MPI_LONG, near_rank_, offsetof(Ring, tail), 1, MPI_LONG, MPI_REPLACE,
+    DO(MPI_Accumulate(&consumed, 1, MPI_LONG, machine_rank_, offsetof(Ring, tail), 1, MPI_LONG, MPI_REPLACE,
                       win));
     DO(MPI_Win_flush_all(win));
     if (idle) pause_us(20);
   }
   DO(MPI_Win_unlock_all(win));
-  DO(MPI_Barrier(near_));
+  DO(MPI_Barrier(machine_comm_));
 }
 
 /* Loads see a put; gets see a store. */
 static void test_beside_calls(MPI_Win win, Ring* mine) {
-  const int next = (near_rank_ + 1) % near_size_, after = (near_rank_ + 2) % near_size_;
-  const int previous = (near_rank_ + near_size_ - 1) % near_size_;
+  const int next = (machine_rank_ + 1) % machine_size_, after = (machine_rank_ + 2) % machine_size_;
+  const int previous = (machine_rank_ + machine_size_ - 1) % machine_size_;
   const Ring* two_on = memory_of(win, after);
   for (int round = 0; round < kRounds; ++round) {
-    const long out = 50 * round + near_rank_;
+    const long out = 50 * round + machine_rank_;
     long in = -1;
     mine->slots[1] = -out;
     DO(MPI_Win_fence(0, win));
@@ -100,32 +101,33 @@ static void test_beside_calls(MPI_Win win, Ring* mine) {
 
 /* One rank owns all memory, as in programs that share tables; each rank fills its part. */
 static void test_one_owner(void) {
-  const int each = 1000, count = near_rank_ == 0 ? each * near_size_ : 0;
+  const int each = 1000, count = machine_rank_ == 0 ? each * machine_size_ : 0;
   int *mine = NULL, *table;
   MPI_Win win;
-  DO(MPI_Win_allocate_shared(count * (MPI_Aint)sizeof(int), sizeof(int), MPI_INFO_NULL, near_, &mine, &win));
+  DO(MPI_Win_allocate_shared(count * (MPI_Aint)sizeof(int), sizeof(int), MPI_INFO_NULL, machine_comm_, &mine,
+                             &win));
   table = memory_of(win, MPI_PROC_NULL);
   CHECK(table != NULL && table == memory_of(win, 0), "nobody's memory is not rank 0's");
   DO(MPI_Win_fence(0, win));
-  for (int i = 0; i < each; ++i) table[each * near_rank_ + i] = 3 * (each * near_rank_ + i);
+  for (int i = 0; i < each; ++i) table[each * machine_rank_ + i] = 3 * (each * machine_rank_ + i);
   DO(MPI_Win_fence(0, win));
-  for (int i = 0; i < each * near_size_; ++i) CHECK(table[i] == 3 * i, "number %d is %d", i, table[i]);
+  for (int i = 0; i < each * machine_size_; ++i) CHECK(table[i] == 3 * i, "number %d is %d", i, table[i]);
   DO(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
   DO(MPI_Win_free(&win));
 }
 
 int main(int argc, char** argv) {
   start_with_codes(argc, argv);
-  DO(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &near_));
-  MPI_Comm_rank(near_, &near_rank_);
-  MPI_Comm_size(near_, &near_size_);
+  DO(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine_comm_));
+  MPI_Comm_rank(machine_comm_, &machine_rank_);
+  MPI_Comm_size(machine_comm_, &machine_size_);
   for (int apart = 0; apart < 2; ++apart) {
     Ring* mine = NULL;
     MPI_Win win;
     MPI_Info info;
     MPI_Info_create(&info);
     MPI_Info_set(info, "alloc_shared_noncontig", apart ? "true" : "false");
-    DO(MPI_Win_allocate_shared(sizeof(Ring), 1, info, near_, &mine, &win));
+    DO(MPI_Win_allocate_shared(sizeof(Ring), 1, info, machine_comm_, &mine, &win));
     MPI_Info_free(&info);
     test_barriers(win, mine);
     test_ring(win, mine);
@@ -133,7 +135,7 @@ int main(int argc, char** argv) {
     DO(MPI_Win_free(&win));
   }
   test_one_owner();
-  MPI_Comm_free(&near_);
+  MPI_Comm_free(&machine_comm_);
   MPI_Finalize();
   return 0;
 }

@@ -25,7 +25,7 @@ static void close_session(MPI_Session* session) {
   CHECK(*session == MPI_SESSION_NULL, "its handle stays");
 }
 
-static void look_at_sets(MPI_Session session) {
+static void check_sets(MPI_Session session) {
   int count = -1;
   MPI_Session_get_num_psets(session, MPI_INFO_NULL, &count);
   CHECK(count >= 2, "%d process sets", count);
@@ -143,7 +143,7 @@ static void use_sessions(void) {
   for (int i = 0; i < 3; ++i) sessions[i] = open_session();
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < i; ++j) CHECK(sessions[i] != sessions[j], "two sessions are one");
-    look_at_sets(sessions[i]);
+    check_sets(sessions[i]);
   }
   try_errors(sessions[1]);
   try_buffers(sessions[2]);
@@ -177,11 +177,11 @@ static void use_world(int by_sessions) {
   CHECK(rank == rank_ && size == size_, "rank %d of %d", rank, size);
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   CHECK(sum == size_ * (size_ - 1) / 2, "sum %d", sum);
-  if (by_sessions) look_at_sets(beside);
+  if (by_sessions) check_sets(beside);
   MPI_Finalize();
   check_world(1, 1);
   if (by_sessions) {
-    look_at_sets(beside);
+    check_sets(beside);
     close_session(&beside);
   }
 }
@@ -211,7 +211,7 @@ int main(int argc, char** argv) {
   if (strcmp(when, "between") == 0) {
     MPI_Session outer = open_session();
     use_world(0);
-    look_at_sets(outer);
+    check_sets(outer);
     MPI_Errhandler handler;
     CHECK(MPI_Session_get_errhandler(outer, &handler) == MPI_SUCCESS, "the session ended with MPI_Finalize");
     close_session(&outer);

@@ -34,7 +34,7 @@ static int write_number(const char* name, MPI_Count value) {
   return code;
 }
 
-static void look_at_cvars(void) {
+static void check_cvars(void) {
   int number = -1, seen_flag = 0, seen_text = 0;
   MPI_T_cvar_get_num(&number);
   CHECK(number > 10, "%d control variables", number);
@@ -88,7 +88,7 @@ static void look_at_cvars(void) {
   CHECK(seen_flag && seen_text, "flags %d, texts %d", seen_flag, seen_text);
 }
 
-static void look_at_categories(void) {
+static void check_categories(void) {
   int number = -1, cvars = 0, pvars = 0, all_cvars = -1, all_pvars = -1, stamp = -1;
   MPI_T_category_get_num(&number);
   for (int i = 0; i < number; ++i) {
@@ -143,7 +143,7 @@ static unsigned long long reading(MPI_T_pvar_session session, MPI_T_pvar_handle 
   return value;
 }
 
-static void look_at_pvars(void) {
+static void check_pvars(void) {
   int number = -1;
   MPI_T_pvar_session session;
   MPI_T_pvar_get_num(&number);
@@ -279,7 +279,7 @@ static void never_dropped(MPI_Count count, MPI_T_event_registration registration
 
 /* The standard requires none (MPI 5.0 section 15.3.8): there are no event sources and no event types, so
  * there are neither registrations nor events. */
-static void look_at_events(void) {
+static void check_events(void) {
   int sources = -1, types = -1, index = 77, categories = 0;
   MPI_Count value = 77;
   MPI_Info info = MPI_INFO_NULL;
@@ -363,23 +363,23 @@ int main(int argc, char** argv) {
   expect(MPI_T_finalize(), MPI_T_ERR_NOT_INITIALIZED, "MPI_T_finalize");
   expect(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), MPI_SUCCESS, "MPI_T_init_thread");
   expect(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), MPI_SUCCESS, "MPI_T_init_thread");
-  look_at_cvars();
-  look_at_categories();
-  look_at_pvars();
-  look_at_events();
+  check_cvars();
+  check_categories();
+  check_pvars();
+  check_events();
   try_errors();
 
   /* Variables of mpiexec cannot be set, those that the library reads at start can be set until then, and
    * thresholds at any time; -1 selects the default for the relation of the two processes. */
   const MPI_Count inline_max = 2048;
   const MPI_Count unexpected_max = read_number("p2p_unexpected_bytes_max");
-  expect(write_number("shm_cell_count", 7), MPI_T_ERR_CVAR_SET_NEVER, "shm_cell_count");
-  expect(write_number("p2p_inline_bytes_max", -2), MPI_T_ERR_INVALID, "p2p_inline_bytes_max");
-  CHECK(read_number("p2p_inline_bytes_max") == -1, "set before anybody set it");
+  expect(write_number("shm_buffer_count", 7), MPI_T_ERR_CVAR_SET_NEVER, "shm_buffer_count");
+  expect(write_number("p2p_eager_bytes_max", -2), MPI_T_ERR_INVALID, "p2p_eager_bytes_max");
+  CHECK(read_number("p2p_eager_bytes_max") == -1, "set before anybody set it");
   expect(write_number("p2p_unexpected_bytes_max", -1), MPI_T_ERR_INVALID, "p2p_unexpected_bytes_max");
   expect(write_number("p2p_unexpected_bytes_max", unexpected_max), MPI_SUCCESS, "p2p_unexpected_bytes_max");
-  expect(write_number("p2p_inline_bytes_max", inline_max / 2), MPI_SUCCESS, "p2p_inline_bytes_max");
-  CHECK(read_number("p2p_inline_bytes_max") == inline_max / 2, "not set");
+  expect(write_number("p2p_eager_bytes_max", inline_max / 2), MPI_SUCCESS, "p2p_eager_bytes_max");
+  CHECK(read_number("p2p_eager_bytes_max") == inline_max / 2, "not set");
   write_flags_and_texts();
 
   MPI_Init(&argc, &argv);
@@ -409,7 +409,7 @@ int main(int argc, char** argv) {
   MPI_Sendrecv_replace(data, (int)inline_max * 3 / 4, MPI_CHAR, 1 - rank_, 5, 1 - rank_, 5, MPI_COMM_WORLD,
                        MPI_STATUS_IGNORE);
   CHECK(reading(session, long_messages) == 1, "%llu long messages", reading(session, long_messages));
-  expect(write_number("p2p_inline_bytes_max", -1), MPI_SUCCESS, "p2p_inline_bytes_max");
+  expect(write_number("p2p_eager_bytes_max", -1), MPI_SUCCESS, "p2p_eager_bytes_max");
   MPI_Sendrecv_replace(data, (int)inline_max * 3 / 4, MPI_CHAR, 1 - rank_, 5, 1 - rank_, 5, MPI_COMM_WORLD,
                        MPI_STATUS_IGNORE);
   CHECK(reading(session, long_messages) == 1, "%llu long messages", reading(session, long_messages));
@@ -417,7 +417,7 @@ int main(int argc, char** argv) {
 
   expect(MPI_T_finalize(), MPI_SUCCESS, "MPI_T_finalize");
   MPI_Finalize();
-  look_at_cvars();
+  check_cvars();
   expect(MPI_T_finalize(), MPI_SUCCESS, "MPI_T_finalize");
   expect(MPI_T_cvar_get_num(&number), MPI_T_ERR_NOT_INITIALIZED, "after MPI_T_finalize");
   return 0;

@@ -19,7 +19,7 @@ namespace {
 
 class Chaos : public testing::Test {
  protected:
-  static void SetUpTestSuite() { ::setenv("HEARTH_SHM_CELL_COUNT", "77", 1); }
+  static void SetUpTestSuite() { ::setenv("HEARTH_SHM_BUFFER_COUNT", "77", 1); }
   void TearDown() override { begin(Plan{}, 0); }
 
   static Plan plan_of(const std::string& text) {
@@ -49,8 +49,8 @@ TEST_F(Chaos, ReadsWhatIsAskedFor) {
   EXPECT_FALSE(plan.disorder);
   EXPECT_EQ(plan.fail, Call::count_);
   EXPECT_EQ(plan.rank, Plan::kLauncher);
-  plan = plan_of("kill=cell_taken:7");
-  EXPECT_EQ(plan.kill, Point::cell_taken);
+  plan = plan_of("kill=buffer_taken:7");
+  EXPECT_EQ(plan.kill, Point::buffer_taken);
   EXPECT_EQ(plan.kill_at, 7u);
   EXPECT_EQ(plan.rank, Plan::kEveryRank);
 }
@@ -64,7 +64,7 @@ TEST_F(Chaos, SaysWhatItCannotRead) {
   EXPECT_FALSE(parse("fail=disk:1", plan).ok());
   EXPECT_NE(std::strstr(last_failure_text(), "memfd"), nullptr) << "it must say what there is";
   EXPECT_FALSE(parse("kill=lunch:1", plan).ok());
-  EXPECT_NE(std::strstr(last_failure_text(), "cell_taken"), nullptr);
+  EXPECT_NE(std::strstr(last_failure_text(), "buffer_taken"), nullptr);
 }
 
 TEST_F(Chaos, FailsOneCallOfOneKind) {
@@ -151,7 +151,7 @@ TEST_F(Chaos, ChangesParametersThatNobodyHasSet) {
   for (int seed = 0; seed < 8; ++seed) {
     begin(plan_of(std::to_string(seed)), 3);
     rings.insert(param::get_bytes(param::Id::shm_ring_bytes));
-    EXPECT_EQ(param::get_count(param::Id::shm_cell_count), 77);
+    EXPECT_EQ(param::get_count(param::Id::shm_buffer_count), 77);
   }
   for (const uint64_t bytes : rings) EXPECT_GE(bytes, 1024u);
   EXPECT_EQ(rings.size(), 1u) << "a process begins once: what was changed counts as set";

@@ -21,8 +21,8 @@ TEST(Param, EnvironmentOverDefaultAndNonsenseReportedOnce) {
   ::setenv("HEARTH_SHM_RING_BYTES", "64k", 1);
   ::setenv("HEARTH_WAIT_YIELD", "3 ms", 1);
   ::setenv("HEARTH_P2P_SINGLE_COPY", "No", 1);
-  ::setenv("HEARTH_SHM_CELL_COUNT", "many", 1);
-  ::setenv("HEARTH_SHM_CELL_BYTES", "-5", 1);
+  ::setenv("HEARTH_SHM_BUFFER_COUNT", "many", 1);
+  ::setenv("HEARTH_SHM_BUFFER_BYTES", "-5", 1);
   ::setenv("HEARTH_P2P_CELLS_IN_FLIGHT", "", 1);
   ::setenv("HEARTH_P2P_UNEXPECTED_BYTES_MAX", "99999999999999999999", 1);
   ::setenv("HEARTH_P2P_STORES", "fast", 1);
@@ -32,9 +32,9 @@ TEST(Param, EnvironmentOverDefaultAndNonsenseReportedOnce) {
   EXPECT_EQ(get_bytes(Id::shm_ring_bytes), 65536u);
   EXPECT_EQ(get_time_ns(Id::wait_yield), 3'000'000u);
   EXPECT_FALSE(get_flag(Id::p2p_single_copy));
-  const int64_t cells = get_count(Id::shm_cell_count);
+  const int64_t buffers = get_count(Id::shm_buffer_count);
   const std::string complaints = testing::internal::GetCapturedStderr();
-  for (const char* name : {"HEARTH_SHM_CELL_COUNT='many'", "HEARTH_SHM_CELL_BYTES='-5'",
+  for (const char* name : {"HEARTH_SHM_BUFFER_COUNT='many'", "HEARTH_SHM_BUFFER_BYTES='-5'",
                            "HEARTH_P2P_STORES='fast'", "HEARTH_P2P_SINGLE_COPY_METHODS='cma,cmb'",
                            "HEARTH_P2P_UNEXPECTED_BYTES_MAX='99999999999999999999'"}) {
     const size_t first = complaints.find(name);
@@ -61,10 +61,10 @@ TEST(Param, EnvironmentOverDefaultAndNonsenseReportedOnce) {
   EXPECT_STREQ(row(all, "shm_ring_bytes").source, "environment");
   EXPECT_EQ(row(all, "shm_ring_bytes").value, "64k");
   EXPECT_EQ(row(all, "shm_ring_bytes").environment, "HEARTH_SHM_RING_BYTES");
-  EXPECT_STREQ(row(all, "shm_cell_count").source, "default");
-  const std::string standard = row(all, "shm_cell_count").standard;
-  EXPECT_EQ(row(all, "shm_cell_count").value, standard);
-  EXPECT_EQ(std::to_string(cells), standard);
+  EXPECT_STREQ(row(all, "shm_buffer_count").source, "default");
+  const std::string standard = row(all, "shm_buffer_count").standard;
+  EXPECT_EQ(row(all, "shm_buffer_count").value, standard);
+  EXPECT_EQ(std::to_string(buffers), standard);
   EXPECT_NE(complaints.find("expected a number, as in 16; using the default " + standard), std::string::npos);
 
   // A tool may set parameters.

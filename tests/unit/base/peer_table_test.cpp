@@ -24,6 +24,21 @@ TEST(PeerTable, ElementsKeepTheirAddresses) {
   EXPECT_FALSE(flags[4999]);
 }
 
+// The elements of one process in different tables do not have the same offset in their pages.
+TEST(PeerTable, TablesBeginAtDifferentLines) {
+  PeerSet peers(2, 4);
+  PeerTable<int> first(peers);
+  PeerTable<int> second(peers);
+  const auto line_in_page = [](const int& element) {
+    return reinterpret_cast<uintptr_t>(&element) % os::page_bytes() / 64;
+  };
+  EXPECT_NE(line_in_page(first[0]), line_in_page(second[0]));
+  second[1] = 5;
+  while (peers.grow()) continue;
+  EXPECT_EQ(second[1], 5);
+  EXPECT_EQ(second[3], 0);
+}
+
 TEST(PeerTable, RenewReturnsAllTablesToTheInitialState) {
   PeerSet peers(2, 4);
   PeerTable<std::string> texts(peers);

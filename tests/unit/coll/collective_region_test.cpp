@@ -37,8 +37,8 @@ class CollectiveRegions : public testing::Test {
     shm::SegmentPlan plan;
     plan.rank_count = kRanks;
     plan.ring_lines = 64;
-    plan.cell_bytes = 4096;
-    plan.cell_count = 4;
+    plan.buffer_bytes = 4096;
+    plan.buffer_count = 4;
     plan.region_count = kRegions;
     plan.pipeline_bytes = pipeline_bytes;
     ASSERT_TRUE(shm::Segment::create(plan, segment_).ok()) << last_failure_text();
@@ -140,7 +140,7 @@ TEST_F(CollectiveRegions, FollowTheLimitsOfAProfile) {
   CollectiveRegion& usual = *CollectiveRegion::of(*comms[0]);
   EXPECT_GE(usual.flat_bytes_max(Collective::barrier), 0);
   EXPECT_LT(usual.tree_bytes_max(Collective::barrier), 0);
-  const std::vector<tune::Tuned> tuned = {{param::Id::coll_line_ranks_max, std::nullopt, 2},
+  const std::vector<tune::Tuned> tuned = {{param::Id::coll_flat_ranks_max, std::nullopt, 2},
                                           {param::Id::coll_whole_bytes_max, std::nullopt, 64 * 1024}};
   tune::use(tuned);
   CollectiveRegion& grouped = *CollectiveRegion::of(*comms[1]);

@@ -223,8 +223,8 @@ class RegionRanks : public testing::Test {
     shm::SegmentPlan plan;
     plan.rank_count = kRanks;
     plan.ring_lines = 64;
-    plan.cell_bytes = 4096;
-    plan.cell_count = 4;
+    plan.buffer_bytes = 4096;
+    plan.buffer_count = 4;
     plan.region_count = 1;
     plan.pipeline_bytes = pipeline_bytes;
     ASSERT_TRUE(shm::Segment::create(plan, segment_).ok()) << last_failure_text();

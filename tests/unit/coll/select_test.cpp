@@ -77,11 +77,11 @@ TEST(Select, LimitsMoveTheChoice) {
   const auto of = [](int64_t bytes, int64_t whole_bytes_max) {
     return std::string(
         algorithm_for(Collective::allreduce,
-                      {.size = 4, .bytes = bytes, .chunks = true, .whole_bytes_max = whole_bytes_max}));
+                      {.size = 4, .bytes = bytes, .pipeline = true, .whole_bytes_max = whole_bytes_max}));
   };
-  EXPECT_EQ(of(6000, 6000), "chunks_whole");
-  EXPECT_EQ(of(6001, 6000), "chunks_shares");
-  EXPECT_EQ(of(8, 0), "chunks_shares");
+  EXPECT_EQ(of(6000, 6000), "pipeline_whole");
+  EXPECT_EQ(of(6001, 6000), "pipeline_shares");
+  EXPECT_EQ(of(8, 0), "pipeline_shares");
   EXPECT_TRUE(flat_slots_pay(32, 32, false));
   EXPECT_FALSE(flat_slots_pay(33, 32, false));
   EXPECT_TRUE(flat_slots_pay(33, tune::kNever, false));
@@ -108,8 +108,8 @@ TEST(Select, NamesTheAlgorithmThatTheTableGives) {
   EXPECT_STREQ(algorithm_for(Collective::allgather, {.size = 4, .bytes = 1 << 20}), "ring");
   EXPECT_STREQ(algorithm_for(Collective::allreduce, {.size = 2, .bytes = 8, .count = 1}),
                "recursive_doubling");
-  EXPECT_STREQ(algorithm_for(Collective::allreduce, {.size = 2, .bytes = 8, .count = 1, .lines = true}),
-               "lines");
+  EXPECT_STREQ(algorithm_for(Collective::allreduce, {.size = 2, .bytes = 8, .count = 1, .flat = true}),
+               "flat");
   EXPECT_STREQ(algorithm_for(Collective::allreduce, {.size = 64, .bytes = 8, .count = 1, .tree = true}),
                "tree");
   // A ring pays where its shares are long.

@@ -1,4 +1,4 @@
-// Blocks of the window, with private memory in place of the arena: contents, zeros, alignment, the bound on
+// Blocks of the slice, with private memory in place of the arena: contents, zeros, alignment, the bound on
 // kept pages, threads, and forks.
 #include "heap/shared_blocks.h"
 
@@ -85,25 +85,25 @@ class BlockLife : public testing::Test {
   void open(size_t kept_bytes_max) {
     blocks_ = std::make_unique<SharedBlocks>();
     memory_.used = 0;
-    const Window window = {.context = nullptr,
-                           .begin = memory_.begin,
-                           .bytes = kWindowBytes,
-                           .page_bytes = memory_.page,
-                           .bytes_min = kBytesMin,
-                           .bytes_max = SIZE_MAX,
-                           .kept_bytes_max = kept_bytes_max,
-                           .idle_bytes_max = memory_.idle_bytes_max,
-                           .grow = grow,
-                           .give_back = give_back,
-                           .exposures = exposures,
-                           .populate = populate,
-                           .is_present = is_present,
-                           .before_fork = before_fork,
-                           .is_reachable = is_reachable,
-                           .reserve = os::reserve,
-                           .commit = os::commit,
-                           .now_ns = now_ns};
-    ASSERT_EQ(blocks_->open(window), nullptr);
+    const Slice slice = {.context = nullptr,
+                         .begin = memory_.begin,
+                         .bytes = kWindowBytes,
+                         .page_bytes = memory_.page,
+                         .bytes_min = kBytesMin,
+                         .bytes_max = SIZE_MAX,
+                         .kept_bytes_max = kept_bytes_max,
+                         .idle_bytes_max = memory_.idle_bytes_max,
+                         .grow = grow,
+                         .give_back = give_back,
+                         .exposures = exposures,
+                         .populate = populate,
+                         .is_present = is_present,
+                         .before_fork = before_fork,
+                         .is_reachable = is_reachable,
+                         .reserve = os::reserve,
+                         .commit = os::commit,
+                         .now_ns = now_ns};
+    ASSERT_EQ(blocks_->open(slice), nullptr);
   }
   unsigned char* allocate(size_t bytes, size_t alignment = 1, bool zeroed = false) {
     return static_cast<unsigned char*>(blocks_->allocate(bytes, alignment, zeroed));
@@ -204,7 +204,7 @@ TEST_F(BlockLife, AddressesAreAlignedAndDoNotOverlap) {
 
 TEST_F(BlockLife, ResizingKeepsTheContents) {
   unsigned char* block = filled(kMiB, 7);
-  ASSERT_TRUE(blocks_->resize(block, 40 * kMiB)) << "the last block grows with the window";
+  ASSERT_TRUE(blocks_->resize(block, 40 * kMiB)) << "the last block grows with the slice";
   EXPECT_TRUE(all_are(block, kMiB, 7));
   EXPECT_GE(blocks_->usable_bytes(block), 40 * kMiB);
   std::memset(block, 8, 40 * kMiB);
@@ -277,7 +277,7 @@ int exit_code_of(int child) {
   return end.by_signal ? -end.code : end.code;
 }
 
-// In the child the heap is closed until the child has its own window. Blocks can be freed before, but no page
+// In the child the heap is closed until the child has its own slice. Blocks can be freed before, but no page
 // is given back, because the pages are the parent's.
 TEST_F(BlockLife, AChildOpensTheHeapWhenItHasItsOwnWindow) {
   open(0);

@@ -1,4 +1,4 @@
-// Blocks of the shared heap over a window of ordinary memory, whose calls are counted.
+// Blocks of the shared heap over a slice of ordinary memory, whose calls are counted.
 #include "heap/shared_blocks.h"
 
 #include <gtest/gtest.h>
@@ -27,12 +27,12 @@ void* map(size_t bytes) {
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
-/// A window; give_back() empties pages as the arena's does.
+/// A slice; give_back() empties pages as the arena's does.
 class FakeWindow {
  public:
   FakeWindow() : begin_(static_cast<std::byte*>(map(kWindowBytes))) {
     const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-    const Window window = {
+    const Slice slice = {
         .context = this,
         .begin = begin_,
         .bytes = kWindowBytes,
@@ -67,8 +67,8 @@ class FakeWindow {
         .commit = [](void*, size_t) { return true; },
         .now_ns = [] { return clock_ns; },
     };
-    EXPECT_EQ(blocks.open(window), nullptr);
-    EXPECT_NE(blocks.open(window), nullptr) << "it was opened twice";
+    EXPECT_EQ(blocks.open(slice), nullptr);
+    EXPECT_NE(blocks.open(slice), nullptr) << "it was opened twice";
   }
   ~FakeWindow() { ::munmap(begin_, kWindowBytes); }
 
@@ -98,93 +98,93 @@ TEST(SharedBlocks, random_use_keeps_contents_apart) {
     size_t bytes;
     std::byte value;
   };
-  FakeWindow window;
+  FakeWindow slice;
   std::mt19937 random(3);
   std::vector<Block> kept;
   for (int step = 0; step < 1000; ++step) {
     if (kept.size() > 20 || (!kept.empty() && random() % 2 == 0)) {
       const size_t at = random() % kept.size();
       Block& block = kept[at];
-      ASSERT_TRUE(window.blocks.holds(block.memory));
+      ASSERT_TRUE(slice.blocks.holds(block.memory));
       ASSERT_TRUE(is_filled(block.memory, block.bytes, block.value));
       const size_t bytes = (64 << 10) + random() % kMiB;
-      if (random() % 3 == 0 && window.blocks.resize(block.memory, bytes)) {
+      if (random() % 3 == 0 && slice.blocks.resize(block.memory, bytes)) {
         ASSERT_TRUE(is_filled(block.memory, std::min(bytes, block.bytes), block.value));
         std::memset(block.memory, static_cast<int>(block.value), block.bytes = bytes);
         continue;
       }
-      window.blocks.free(block.memory);
+      slice.blocks.free(block.memory);
       kept.erase(kept.begin() + static_cast<ptrdiff_t>(at));
       continue;
     }
     const size_t bytes = (64 << 10) + random() % (random() % 10 == 0 ? 6 * kMiB : kMiB / 2);
     const size_t alignment = size_t{1} << (random() % 4 == 0 ? random() % 22 : 0);
     const bool zeroed = random() % 3 == 0;
-    std::byte* memory = window.allocate(bytes, alignment, zeroed);
+    std::byte* memory = slice.allocate(bytes, alignment, zeroed);
     ASSERT_NE(memory, nullptr);
     ASSERT_EQ(reinterpret_cast<uintptr_t>(memory) % alignment, 0u);
-    ASSERT_GE(window.blocks.usable_bytes(memory), bytes);
+    ASSERT_GE(slice.blocks.usable_bytes(memory), bytes);
     if (zeroed) ASSERT_TRUE(is_filled(memory, bytes, std::byte{0}));
     const auto value = static_cast<std::byte>(1 + step % 255);
     std::memset(memory, static_cast<int>(value), bytes);
     kept.push_back({memory, bytes, value});
   }
-  for (const Block& block : kept) window.blocks.free(block.memory);
+  for (const Block& block : kept) slice.blocks.free(block.memory);
 }
 
 TEST(SharedBlocks, free_pages_stay_up_to_twice_the_largest_block) {
-  FakeWindow window;
+  FakeWindow slice;
   std::vector<std::byte*> blocks;
-  for (int i = 0; i < 6; ++i) blocks.push_back(window.allocate(8 * kMiB));
-  window.blocks.free(blocks[0]);
-  window.blocks.free(blocks[1]);
-  EXPECT_EQ(window.given_back, 0u);
-  for (int i = 2; i < 6; ++i) window.blocks.free(blocks[static_cast<size_t>(i)]);
-  EXPECT_EQ(window.given_back, 4 * 8 * kMiB);
+  for (int i = 0; i < 6; ++i) blocks.push_back(slice.allocate(8 * kMiB));
+  slice.blocks.free(blocks[0]);
+  slice.blocks.free(blocks[1]);
+  EXPECT_EQ(slice.given_back, 0u);
+  for (int i = 2; i < 6; ++i) slice.blocks.free(blocks[static_cast<size_t>(i)]);
+  EXPECT_EQ(slice.given_back, 4 * 8 * kMiB);
 }
 
 TEST(SharedBlocks, long_blocks_go_back_at_once) {
-  FakeWindow window;
-  window.blocks.free(window.allocate(64 * kMiB));
-  EXPECT_GE(window.given_back, 63 * kMiB);
+  FakeWindow slice;
+  slice.blocks.free(slice.allocate(64 * kMiB));
+  EXPECT_GE(slice.given_back, 63 * kMiB);
 }
 
 TEST(SharedBlocks, new_pages_are_populated_only_where_others_were_touched_before) {
-  FakeWindow window;
-  std::byte* untouched = window.allocate(64 * kMiB);
-  EXPECT_EQ(window.populated, 0u);
-  window.present = false;
-  window.blocks.free(untouched);
-  untouched = window.allocate(64 * kMiB);
-  EXPECT_EQ(window.populated, 0u) << "nobody had touched the block";
-  window.present = true;
-  window.blocks.free(untouched);
-  std::byte* again = window.allocate(64 * kMiB);
-  EXPECT_GE(window.populated, 63 * kMiB);
-  const size_t before = window.populated;
-  std::byte* more = window.allocate(64 * kMiB);
-  EXPECT_EQ(window.populated, before) << "the credit was spent";
-  window.blocks.free(again);
+  FakeWindow slice;
+  std::byte* untouched = slice.allocate(64 * kMiB);
+  EXPECT_EQ(slice.populated, 0u);
+  slice.present = false;
+  slice.blocks.free(untouched);
+  untouched = slice.allocate(64 * kMiB);
+  EXPECT_EQ(slice.populated, 0u) << "nobody had touched the block";
+  slice.present = true;
+  slice.blocks.free(untouched);
+  std::byte* again = slice.allocate(64 * kMiB);
+  EXPECT_GE(slice.populated, 63 * kMiB);
+  const size_t before = slice.populated;
+  std::byte* more = slice.allocate(64 * kMiB);
+  EXPECT_EQ(slice.populated, before) << "the credit was spent";
+  slice.blocks.free(again);
   FakeWindow::clock_ns += 2'000'000'000;
-  std::byte* late = window.allocate(64 * kMiB);
-  EXPECT_EQ(window.populated, before) << "the credit was old";
-  window.blocks.free(more);
-  window.blocks.free(late);
+  std::byte* late = slice.allocate(64 * kMiB);
+  EXPECT_EQ(slice.populated, before) << "the credit was old";
+  slice.blocks.free(more);
+  slice.blocks.free(late);
 }
 
 TEST(SharedBlocks, a_window_that_is_used_up_gives_null) {
-  FakeWindow window;
-  std::byte* most = window.allocate(500 * kMiB);
+  FakeWindow slice;
+  std::byte* most = slice.allocate(500 * kMiB);
   ASSERT_NE(most, nullptr);
-  EXPECT_EQ(window.allocate(100 * kMiB), nullptr);
-  EXPECT_EQ(window.allocate(SIZE_MAX / 2), nullptr);
-  window.blocks.free(most);
-  EXPECT_NE(window.allocate(400 * kMiB), nullptr);
+  EXPECT_EQ(slice.allocate(100 * kMiB), nullptr);
+  EXPECT_EQ(slice.allocate(SIZE_MAX / 2), nullptr);
+  slice.blocks.free(most);
+  EXPECT_NE(slice.allocate(400 * kMiB), nullptr);
 }
 
 TEST(SharedBlocks, threads_free_what_others_allocated) {
   constexpr int kThreads = 4, kPlaces = 32;
-  FakeWindow window;
+  FakeWindow slice;
   std::byte* places[kPlaces] = {};
   uint32_t wrong = 0;
   std::vector<std::thread> threads;
@@ -194,13 +194,13 @@ TEST(SharedBlocks, threads_free_what_others_allocated) {
       for (int step = 0; step < 500; ++step) {
         const size_t place = random() % kPlaces;
         const size_t bytes = (64 << 10) + random() % (256 << 10);
-        std::byte* memory = window.allocate(bytes);
+        std::byte* memory = slice.allocate(bytes);
         if (memory == nullptr) return atomic::store_relaxed(wrong, 1u);
         memory[0] = memory[bytes - 1] = static_cast<std::byte>(place);
         std::byte* former = atomic::exchange(places[place], memory);
         if (former == nullptr) continue;
         if (former[0] != static_cast<std::byte>(place)) atomic::store_relaxed(wrong, 1u);
-        window.blocks.free(former);
+        slice.blocks.free(former);
       }
     });
   }
@@ -209,10 +209,10 @@ TEST(SharedBlocks, threads_free_what_others_allocated) {
 }
 
 TEST(SharedBlocksDeathTest, a_second_free_ends_the_process) {
-  FakeWindow window;
-  std::byte* block = window.allocate(kMiB);
-  window.blocks.free(block);
-  EXPECT_DEATH(window.blocks.free(block), "free or realloc of an address");
+  FakeWindow slice;
+  std::byte* block = slice.allocate(kMiB);
+  slice.blocks.free(block);
+  EXPECT_DEATH(slice.blocks.free(block), "free or realloc of an address");
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ class Why : public testing::Test {
 #define EXPECT_SAYS(why, text) EXPECT_TRUE(says(why, text)) << all_of(why)
 #define EXPECT_SILENT(why, text) EXPECT_FALSE(says(why, text)) << all_of(why)
 
-TEST_F(Why, OneStoppedInItsWaitHasNotLooked) {
+TEST_F(Why, StoppedInItsWaitHasNotPolled) {
   have(2);
   snapshot_.before_ns = kNow - kSecond;
   receives(0, 1).beat_ns = kNow;
@@ -407,7 +407,7 @@ TEST_F(Why, PollersAreSuspected) {
       "next");
   EXPECT_SAYS(why, "rank 1 calls MPI_Test again and again for a message from rank 0");
   rank(1).polling->beat_ns = kNow - 10 * kSecond;
-  EXPECT_EQ(explained().verdict, Verdict::waiting) << "it has not looked for a while: it does something else";
+  EXPECT_EQ(explained().verdict, Verdict::waiting) << "it has not polled for a while: it does something else";
 }
 
 TEST_F(Why, WaitingForOneThatHasEnded) {
@@ -425,7 +425,7 @@ TEST_F(Why, WaitingForOneThatHasEnded) {
       << "it ended just now, perhaps after it sent what they need";
 }
 
-TEST_F(Why, OneThatHasNotLookedMayHaveNews) {
+TEST_F(Why, HasNotPolledAndMayHaveReceived) {
   have(2);
   receives(0, 1);
   receives(1, 0);
@@ -477,15 +477,15 @@ TEST(OutsideWords, SayWhatTheProcessDoes) {
             "is outside MPI, and sleeps in pipe_read; its last wait was in MPI_Barrier, 2.0 s ago");
 }
 
-TEST(WaitPage, IsCopiedWholeOrNotAtAll) {
-  shm::WaitPage page = {};
-  shm::WaitPage copy = {};
-  page.version = 2;
-  page.unexpected_count = 5;
-  EXPECT_TRUE(copy_page(page, copy));
+TEST(WaitRecord, IsCopiedWholeOrNotAtAll) {
+  shm::WaitRecord record = {};
+  shm::WaitRecord copy = {};
+  record.version = 2;
+  record.unexpected_count = 5;
+  EXPECT_TRUE(copy_record(record, copy));
   EXPECT_EQ(copy.unexpected_count, 5u);
-  page.version = 3;
-  EXPECT_FALSE(copy_page(page, copy)) << "its writer died while it wrote";
+  record.version = 3;
+  EXPECT_FALSE(copy_record(record, copy)) << "its writer died while it wrote";
 }
 
 TEST(Symbols, OfThisProgram) {

@@ -13,13 +13,13 @@ namespace {
 
 constexpr PeerIndex kSelf = 0;
 
-/// Hands out its own cells in order.
-struct Cells : RecordingTransport {
-  Cells() { part_bytes = 1 << 20; }
+/// Hands out its own buffers in order.
+struct Buffers : RecordingTransport {
+  Buffers() { fragment_bytes = 1 << 20; }
   int take(size_t, bool) override { return next == 8 ? -1 : next++; }
-  bool returned(PeerIndex, int cell, uint32_t) override { return cell == emptied; }
-  std::byte* memory(PeerIndex, int cell, size_t bytes) override {
-    return static_cast<size_t>(cell) + bytes <= sizeof bytes_ ? bytes_ + cell : nullptr;
+  bool returned(PeerIndex, int buffer, uint32_t) override { return buffer == emptied; }
+  std::byte* memory(PeerIndex, int buffer, size_t bytes) override {
+    return static_cast<size_t>(buffer) + bytes <= sizeof bytes_ ? bytes_ + buffer : nullptr;
   }
   int next = 0;
   int emptied = -1;
@@ -27,7 +27,7 @@ struct Cells : RecordingTransport {
 };
 
 struct BounceBuffersTest : testing::Test {
-  Cells transport;
+  Buffers transport;
   UnexpectedQueue unexpected;
   FatalErrors errors{kSelf, nullptr, unexpected};
   DeferredWork deferred{kSelf, 3, transport};
@@ -40,7 +40,7 @@ TEST_F(BounceBuffersTest, runs_of_a_dead_process_return_to_the_pool_once) {
   EXPECT_EQ(buffers.take(1, 100, false), 2);
   transport.emptied = 2;  // released before the death
   buffers.reclaim(1);
-  const std::vector<RecordingTransport::Cells> expected = {{kSelf, 0, kSelf}};
+  const std::vector<RecordingTransport::Buffers> expected = {{kSelf, 0, kSelf}};
   EXPECT_EQ(transport.released, expected);
   buffers.reclaim(1);
   EXPECT_EQ(transport.released.size(), 1u);
@@ -48,7 +48,7 @@ TEST_F(BounceBuffersTest, runs_of_a_dead_process_return_to_the_pool_once) {
 
 TEST_F(BounceBuffersTest, a_run_that_came_back_is_not_reclaimed) {
   EXPECT_EQ(buffers.take(1, 100, false), 0);
-  buffers.came(1, {0 | kCellOfReceiver, 100});
+  buffers.came(1, {0 | kBufferOfReceiver, 100});
   buffers.reclaim(1);
   EXPECT_TRUE(transport.released.empty());
 }
@@ -65,7 +65,7 @@ TEST_F(BounceBuffersTest, a_run_is_kept_within_the_allowance) {
   EXPECT_EQ(transport.released.size(), 2u);
   buffers.release_recycled(1);
   EXPECT_EQ(transport.released.size(), 3u);
-  EXPECT_EQ(transport.released.back().cell, 7);
+  EXPECT_EQ(transport.released.back().buffer, 7);
 }
 
 TEST_F(BounceBuffersTest, a_dropped_run_is_released_if_it_exists) {
@@ -81,9 +81,9 @@ TEST_F(BounceBuffersTest, a_dropped_run_is_released_if_it_exists) {
 TEST_F(BounceBuffersTest, a_run_that_was_not_sent_to_the_peer_ends_the_job) {
   shm::set_corruption_handler([](Status) { throw std::runtime_error(last_failure_text()); });
   EXPECT_EQ(buffers.take(2, 100, false), 0);
-  EXPECT_THROW(buffers.came(1, {0 | kCellOfReceiver, 100}), std::runtime_error);
+  EXPECT_THROW(buffers.came(1, {0 | kBufferOfReceiver, 100}), std::runtime_error);
   EXPECT_THROW(buffers.memory_of(1, {60, 100}), std::runtime_error);
-  EXPECT_NO_THROW(buffers.came(2, {0 | kCellOfReceiver, 100}));
+  EXPECT_NO_THROW(buffers.came(2, {0 | kBufferOfReceiver, 100}));
   shm::set_corruption_handler(nullptr);
 }
 

@@ -54,8 +54,8 @@ TEST_F(CopyOffersTest, a_receiver_that_declines_gets_no_further_offer) {
 
 TEST_F(CopyOffersTest, a_receiver_that_lags_gets_messages_through_bounce_buffers) {
   PairProtocol& limits = pairs.know(1).protocol;
-  limits.part_bytes_max = kLong;
-  limits.cells_in_flight_max = 1;
+  limits.fragment_bytes_max = kLong;
+  limits.fragments_in_flight_max = 1;
   ASSERT_EQ(offer().flags, kSingleCopy);
   offers.ended(request->key, kLong);
   offers.waited(request->key, kLong, 1'000'000'000);

@@ -11,16 +11,16 @@ constexpr PeerIndex kSelf = 2;
 
 TEST(deferred_work, releases_wait_for_idle_time) {
   RecordingTransport transport;
-  transport.part_bytes = 1 << 20;
+  transport.fragment_bytes = 1 << 20;
   DeferredWork work(kSelf, 4, transport);
   EXPECT_FALSE(work.any());
   work.release(1, {5, 100});
-  work.release(1, {6 | kCellOfReceiver, 100});
+  work.release(1, {6 | kBufferOfReceiver, 100});
   EXPECT_TRUE(work.any());
   EXPECT_TRUE(transport.released.empty());
   work.run();
   // The second run is of this process's own pool.
-  const std::vector<RecordingTransport::Cells> expected = {{1, 5, 1}, {kSelf, 6, 1}};
+  const std::vector<RecordingTransport::Buffers> expected = {{1, 5, 1}, {kSelf, 6, 1}};
   EXPECT_EQ(transport.released, expected);
   EXPECT_FALSE(work.any());
 }
@@ -28,14 +28,14 @@ TEST(deferred_work, releases_wait_for_idle_time) {
 // Together, all receivers withhold at most a share of the owner's pool.
 TEST(deferred_work, many_or_long_releases_do_not_wait) {
   RecordingTransport transport;
-  transport.part_bytes = 4 * 1000;
+  transport.fragment_bytes = 4 * 1000;
   DeferredWork work(kSelf, 4, transport);
   work.release(1, {0, 1000});
   EXPECT_TRUE(transport.released.empty());
   work.release(1, {1, 1});
   EXPECT_EQ(transport.released.size(), 2u);
   transport.released.clear();
-  for (uint32_t cell = 0; cell < 7; ++cell) work.release(1, {cell, 1});
+  for (uint32_t buffer = 0; buffer < 7; ++buffer) work.release(1, {buffer, 1});
   EXPECT_TRUE(transport.released.empty());
   work.release(1, {7, 1});
   EXPECT_EQ(transport.released.size(), 8u);
@@ -61,13 +61,13 @@ TEST(deferred_work, room_for_the_next_packet_is_prefetched_once) {
 
 TEST(deferred_work, bounce_buffers_are_prefetched_one_per_run) {
   RecordingTransport transport;
-  transport.cells_to_prefetch = 2;
+  transport.buffers_to_prefetch = 2;
   DeferredWork work(kSelf, 4, transport);
   work.sent_in_buffers(10 << 20);  // would evict the program's data
   EXPECT_FALSE(work.any());
   work.sent_in_buffers(64 << 10);
   work.run();
-  EXPECT_EQ(transport.cells_to_prefetch, 1);
+  EXPECT_EQ(transport.buffers_to_prefetch, 1);
   EXPECT_TRUE(work.any());
   work.run();
   work.run();

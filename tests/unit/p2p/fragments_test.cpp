@@ -12,9 +12,9 @@ constexpr int64_t kLongest = 64 << 10;
 
 PairProtocol limits() {
   PairProtocol limits;
-  limits.first_part_bytes = 8 << 10;
-  limits.part_bytes_max = kLongest;
-  limits.cells_in_flight_max = 4;
+  limits.first_fragment_bytes = 8 << 10;
+  limits.fragment_bytes_max = kLongest;
+  limits.fragments_in_flight_max = 4;
   return limits;
 }
 
@@ -24,7 +24,7 @@ std::vector<int64_t> fragments_of(int64_t bytes, bool recycles, bool streams = f
   fragments.begin(bytes, recycles, streams, limits());
   std::vector<int64_t> lengths;
   while (fragments.left_bytes() > 0) {
-    lengths.push_back(fragments.next_part(limits()));
+    lengths.push_back(fragments.next_fragment(limits()));
     if (lengths.back() <= 0) break;
     fragments.sent(lengths.back(), limits());
   }
@@ -76,14 +76,14 @@ TEST(fragments, the_minimum_keeps_a_message_within_the_fragments_in_flight) {
     for (; fragments.left_bytes() > 0; ++in_flight) {
       ASSERT_LT(in_flight, fragments.in_flight_max(limits()));
       const int64_t length =
-          std::max(fragments.next_part(limits()), fragments.least_part(in_flight, limits()));
+          std::max(fragments.next_fragment(limits()), fragments.least_fragment(in_flight, limits()));
       ASSERT_LE(length, kLongest);
       fragments.sent(length, limits());
     }
   }
   Fragments longer;
   longer.begin(100 * kLongest, false, false, limits());
-  EXPECT_EQ(longer.least_part(0, limits()), 0);
+  EXPECT_EQ(longer.least_fragment(0, limits()), 0);
 }
 
 }  // namespace

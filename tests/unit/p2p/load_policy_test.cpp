@@ -49,16 +49,16 @@ TEST(LoadPolicy, ShortPiecesAndLongMessagesHaveNoChoice) {
 }
 
 TEST(LoadPolicy, EachWayBringsAllBytes) {
-  std::vector<std::byte> cell(40000);
-  for (size_t i = 0; i < cell.size(); ++i) cell[i] = static_cast<std::byte>(i * 7 + i / 251);
+  std::vector<std::byte> from(40000);
+  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7 + i / 251);
   for (const auto choice :
        {LoadPolicy::Choice::by_time, LoadPolicy::Choice::in_order, LoadPolicy::Choice::four_pages}) {
     LoadPolicy load_policy(choice);
     for (const size_t bytes : {8192, 9000, 16384, 16385, 40000}) {
       for (int i = 0; i < 70; ++i) {  // includes trials of the other loop
         std::vector<std::byte> to(bytes + 2);
-        load_policy.read(to.data() + 1, cell.data(), bytes);
-        ASSERT_TRUE(std::equal(to.begin() + 1, to.end() - 1, cell.begin())) << bytes;
+        load_policy.read(to.data() + 1, from.data(), bytes);
+        ASSERT_TRUE(std::equal(to.begin() + 1, to.end() - 1, from.begin())) << bytes;
         ASSERT_EQ(to.front(), std::byte{0});
         ASSERT_EQ(to.back(), std::byte{0});
       }

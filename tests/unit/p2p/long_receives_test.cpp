@@ -22,7 +22,7 @@ struct LongReceivesTest : testing::Test, RendezvousParts {
   }
   ~LongReceivesTest() override { shm::set_corruption_handler(nullptr); }
 
-  /// Process 1 announces a message; `first` bytes of it are in its cell 0.
+  /// Process 1 announces a message; `first` bytes of it are in its buffer 0.
   void announce(const std::vector<std::byte>& data, size_t first, uint8_t flags = 0) {
     if (first != 0) std::memcpy(transport.memory(1, 0, first), data.data(), first);
     const RendezvousStart start = {data.size(), {0, static_cast<uint32_t>(first)}, 0};
@@ -31,9 +31,9 @@ struct LongReceivesTest : testing::Test, RendezvousParts {
     receives.on_rendezvous(1, {shm::PacketHeader::make_commit(kind, flags, bytes, kCookie), match_word(4, 7)},
                            reinterpret_cast<const std::byte*>(&start));
   }
-  void send_part(const std::vector<std::byte>& data, size_t from, size_t bytes, uint32_t cell) {
-    std::memcpy(transport.memory(1, static_cast<int>(cell), bytes), data.data() + from, bytes);
-    receives.on_part(1, kCookie, {cell, static_cast<uint32_t>(bytes)});
+  void send_fragment(const std::vector<std::byte>& data, size_t from, size_t bytes, uint32_t buffer) {
+    std::memcpy(transport.memory(1, static_cast<int>(buffer), bytes), data.data() + from, bytes);
+    receives.on_buffered_fragment(1, kCookie, {buffer, static_cast<uint32_t>(bytes)});
   }
 
   OfferedCopies copies{transport, requests, pairs, access, nullptr, nullptr, counters};
@@ -49,9 +49,9 @@ TEST_F(LongReceivesTest, fragments_complete_a_posted_receive) {
   ASSERT_EQ(matching.post(*request), nullptr);
   announce(data, 4000);
   EXPECT_FALSE(request->complete);
-  send_part(data, 4000, 4096, 1);
+  send_fragment(data, 4000, 4096, 1);
   const std::byte* rest = data.data() + 8096;
-  receives.on_fragment(1, kCookie, rest, data.size() - 8096);  // inside the ring
+  receives.on_ring_fragment(1, kCookie, rest, data.size() - 8096);  // inside the ring
   EXPECT_TRUE(request->complete && request->outcome.ok());
   EXPECT_EQ(request->received_bytes, 10'000);
   EXPECT_EQ(buffer, data);
@@ -63,7 +63,7 @@ TEST_F(LongReceivesTest, fragments_complete_a_posted_receive) {
 TEST_F(LongReceivesTest, an_unexpected_message_keeps_its_fragments_until_the_match) {
   const std::vector<std::byte> data = pattern(8000);
   announce(data, 4000);
-  send_part(data, 4000, 4000, 1);
+  send_fragment(data, 4000, 4000, 1);
   EXPECT_GT(transport.unexpected_bytes, 0);
   deferred.run();
   EXPECT_TRUE(transport.released.empty()) << "nothing was read";
@@ -88,7 +88,7 @@ TEST_F(LongReceivesTest, a_message_of_which_nothing_was_sent_is_asked_for) {
   EXPECT_EQ(packets_of(PacketKind::matched), 1u);
   EXPECT_EQ(packets_of(PacketKind::clear_to_send), 1u);
   EXPECT_EQ(transport.packets[1].header.cookie(), kCookie);
-  send_part(data, 0, 8000, 0);
+  send_fragment(data, 0, 8000, 0);
   EXPECT_EQ(buffer, data);
   EXPECT_TRUE(request->complete);
   requests.destroy(request);
@@ -104,7 +104,7 @@ TEST_F(LongReceivesTest, an_offer_that_cannot_be_used_is_declined) {
   ASSERT_EQ(packets_of(PacketKind::clear_to_send), 1u);
   EXPECT_EQ(transport.packets[0].header.flags(), kNoArena);
   EXPECT_FALSE(receives.on_written(1, kCookie, 0)) << "the sender was not asked to write";
-  send_part(data, 0, 8000, 0);
+  send_fragment(data, 0, 8000, 0);
   EXPECT_EQ(buffer, data);
   requests.destroy(request);
 }
@@ -115,7 +115,7 @@ TEST_F(LongReceivesTest, a_longer_message_is_truncated) {
   Request* request = receive_into(buffer, 1);
   ASSERT_EQ(matching.post(*request), nullptr);
   announce(data, 4000);
-  send_part(data, 4000, 4000, 1);
+  send_fragment(data, 4000, 4000, 1);
   EXPECT_EQ(request->outcome.error_class(), MPI_ERR_TRUNCATE);
   EXPECT_EQ(request->received_bytes, 5000);
   EXPECT_TRUE(std::equal(buffer.begin(), buffer.end(), data.begin()));
@@ -128,7 +128,7 @@ TEST_F(LongReceivesTest, a_dropped_message_releases_its_buffers) {
   UnexpectedMessage* message = matching.take({4, 1, 7});
   receives.drop(*message->stream);
   matching.destroy(message);
-  send_part(data, 4000, 4000, 1);  // on its way before the sender learned of it
+  send_fragment(data, 4000, 4000, 1);  // on its way before the sender learned of it
   deferred.run();
   EXPECT_EQ(transport.released.size(), 2u);
 }
@@ -156,8 +156,9 @@ TEST_F(LongReceivesTest, damaged_packets_end_the_job) {
   Request* request = receive_into(buffer, 1);
   ASSERT_EQ(matching.post(*request), nullptr);
   announce(data, 4000);
-  EXPECT_THROW(receives.on_part(1, kCookie, {1, 4001}), std::runtime_error) << "more than was announced";
-  EXPECT_THROW(receives.on_part(1, kCookie, {1 | kCellOfReceiver, 10}), std::runtime_error)
+  EXPECT_THROW(receives.on_buffered_fragment(1, kCookie, {1, 4001}), std::runtime_error)
+      << "more than was announced";
+  EXPECT_THROW(receives.on_buffered_fragment(1, kCookie, {1 | kBufferOfReceiver, 10}), std::runtime_error)
       << "a run that was not sent";
 }
 

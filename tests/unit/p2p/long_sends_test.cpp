@@ -17,17 +17,17 @@ struct LongSendsTest : testing::Test, RendezvousParts {
     std::vector<std::byte> bytes;
     for (const RecordingTransport::Packet& packet : transport.packets) {
       const auto kind = static_cast<PacketKind>(packet.header.kind());
-      CellPart part = {};
+      Fragment fragment = {};
       if (kind == PacketKind::rendezvous) {
-        part = start_of(packet).part;
-      } else if (kind == PacketKind::cells) {
-        std::memcpy(&part, packet.payload.data(), sizeof part);
-      } else if (kind == PacketKind::fragment) {
+        fragment = start_of(packet).fragment;
+      } else if (kind == PacketKind::buffered_fragment) {
+        std::memcpy(&fragment, packet.payload.data(), sizeof fragment);
+      } else if (kind == PacketKind::ring_fragment) {
         bytes.insert(bytes.end(), packet.payload.begin(), packet.payload.end());
       }
-      if (part.bytes == 0) continue;
-      const std::byte* memory = transport.memory(0, static_cast<int>(part.cell), part.bytes);
-      bytes.insert(bytes.end(), memory, memory + part.bytes);
+      if (fragment.bytes == 0) continue;
+      const std::byte* memory = transport.memory(0, static_cast<int>(fragment.buffer), fragment.bytes);
+      bytes.insert(bytes.end(), memory, memory + fragment.bytes);
     }
     return bytes;
   }
@@ -58,8 +58,8 @@ TEST_F(LongSendsTest, released_buffers_are_credit_for_further_fragments) {
   EXPECT_TRUE(sends.any_sending());
   EXPECT_FALSE(sends.push_all()) << "no buffer was released";
   const size_t sent = carried().size();
-  for (int cell = 0; cell < CellTransport::kCells; ++cell) transport.emptied[cell] = true;
-  // All cells of this transport are used once, so a matched message goes on through the ring.
+  for (int buffer = 0; buffer < BufferTransport::kBuffers; ++buffer) transport.emptied[buffer] = true;
+  // All buffers of this transport are used once, so a matched message goes on through the ring.
   EXPECT_TRUE(sends.push_all());
   EXPECT_GT(carried().size(), sent);
   EXPECT_EQ(carried(), data);
@@ -158,11 +158,11 @@ TEST_F(LongSendsTest, a_recycled_run_acknowledges_the_earlier_fragment) {
   ASSERT_TRUE(sends.start(*request, false));
   const int in_flight = request->send_stream->in_flight;
   ASSERT_GT(in_flight, 0);
-  const auto first = static_cast<uint32_t>(request->send_stream->parts[0].cell);
-  sends.note_answer(2, {first | kCellOfReceiver, 100});
-  EXPECT_EQ(request->send_stream->parts[0].cell, static_cast<int>(first)) << "another peer";
-  sends.note_answer(1, {first | kCellOfReceiver, 100});
-  EXPECT_EQ(request->send_stream->parts[0].cell, -1);
+  const auto first = static_cast<uint32_t>(request->send_stream->in_buffers[0].buffer);
+  sends.note_answer(2, {first | kBufferOfReceiver, 100});
+  EXPECT_EQ(request->send_stream->in_buffers[0].buffer, static_cast<int>(first)) << "another peer";
+  sends.note_answer(1, {first | kBufferOfReceiver, 100});
+  EXPECT_EQ(request->send_stream->in_buffers[0].buffer, -1);
   sends.end(*request, Status::error(MPI_ERR_OTHER));
   requests.destroy(request);
 }

@@ -51,8 +51,8 @@ struct MemoryAccessTest : testing::Test {
     shm::SegmentPlan plan;
     plan.rank_count = 3;
     plan.ring_lines = 64;
-    plan.cell_bytes = 4096;
-    plan.cell_count = 4;
+    plan.buffer_bytes = 4096;
+    plan.buffer_count = 4;
     ASSERT_TRUE(shm::Segment::create(plan, segment).ok()) << last_failure_text();
     node.emplace(segment, 0, nullptr, std::vector<int>{0, 1, -1});
   }

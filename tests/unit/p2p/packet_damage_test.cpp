@@ -40,7 +40,7 @@ TEST_F(PacketDamageTest, answers_to_sends_that_a_failure_ended_are_expected) {
 }
 
 TEST_F(PacketDamageTest, any_other_packet_ends_the_job) {
-  for (const PacketKind kind : {PacketKind::eager, PacketKind::cells, PacketKind::died}) {
+  for (const PacketKind kind : {PacketKind::eager, PacketKind::buffered_fragment, PacketKind::died}) {
     try {
       damage.report(1, header_of(kind), true);
       ADD_FAILURE() << "it returned";

@@ -36,17 +36,17 @@ TEST(pair_table, without_access_to_its_memory_a_peer_gets_no_single_copy) {
 
 TEST(pair_table, hints_apply_to_their_communicator_only) {
   Pairs job;
-  const uint64_t usual = job.table.limits_for(1, 16).first_part_bytes;
+  const uint64_t usual = job.table.limits_for(1, 16).first_fragment_bytes;
   tune::Hints hints;
   const std::pair<std::string, std::string> entries[] = {
-      {"hearth_p2p_first_part_bytes", std::to_string(2 * usual)}};
+      {"hearth_p2p_first_fragment_bytes", std::to_string(2 * usual)}};
   ASSERT_TRUE(tune::Hints::knows(entries[0].first));
   ASSERT_TRUE(hints.read(entries).ok());
   job.table.set_hints(16, hints);
-  EXPECT_EQ(job.table.limits_for(1, 17).first_part_bytes, 2 * usual) << "a further context of the block";
-  EXPECT_EQ(job.table.limits_for(1, 20).first_part_bytes, usual);
+  EXPECT_EQ(job.table.limits_for(1, 17).first_fragment_bytes, 2 * usual) << "a further context of the block";
+  EXPECT_EQ(job.table.limits_for(1, 20).first_fragment_bytes, usual);
   job.table.set_hints(16, {});
-  EXPECT_EQ(job.table.limits_for(1, 16).first_part_bytes, usual);
+  EXPECT_EQ(job.table.limits_for(1, 16).first_fragment_bytes, usual);
 }
 
 }  // namespace

@@ -19,52 +19,52 @@ constexpr TransportLimits kLimits = {shm::payload_bytes_max(512), 512 << 10};
 TEST(protocol, short_messages_take_one_line) {
   for (const Relation relation : kRelations) {
     const PairProtocol pair = protocol_for(relation, kLimits);
-    EXPECT_EQ(pair.choose(0), Protocol::line);
-    EXPECT_EQ(pair.choose(48), Protocol::line);
-    EXPECT_EQ(pair.choose(49), Protocol::lines);
+    EXPECT_EQ(pair.choose(0), Protocol::inlined);
+    EXPECT_EQ(pair.choose(48), Protocol::inlined);
+    EXPECT_EQ(pair.choose(49), Protocol::eager);
   }
 }
 
 TEST(protocol, a_small_ring_limits_what_goes_inside) {
   const PairProtocol pair = protocol_for(Relation::l3, {1000, 4096});
-  EXPECT_EQ(pair.choose(1000), Protocol::lines);
-  EXPECT_EQ(pair.choose(1001), Protocol::cells);
+  EXPECT_EQ(pair.choose(1000), Protocol::eager);
+  EXPECT_EQ(pair.choose(1001), Protocol::bounce_buffers);
 }
 
 TEST(protocol, the_transport_limits_pieces) {
-  EXPECT_EQ(protocol_for(Relation::l3, {1000, 4096}).part_bytes_max, 4096u);
-  const std::vector<tune::Tuned> many = {{param::Id::p2p_cells_in_flight, Relation::l3, 1000},
-                                         {param::Id::p2p_part_bytes_max, Relation::l3, 0}};
+  EXPECT_EQ(protocol_for(Relation::l3, {1000, 4096}).fragment_bytes_max, 4096u);
+  const std::vector<tune::Tuned> many = {{param::Id::p2p_fragments_in_flight, Relation::l3, 1000},
+                                         {param::Id::p2p_fragment_bytes_max, Relation::l3, 0}};
   tune::use(many);
-  EXPECT_EQ(protocol_for(Relation::l3, kLimits).cells_in_flight_max, kCellsInFlightMax);
-  EXPECT_EQ(protocol_for(Relation::l3, kLimits).part_bytes_max, 1u);
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).fragments_in_flight_max, kFragmentsInFlightMax);
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).fragment_bytes_max, 1u);
   tune::use({});
 }
 
 TEST(protocol, a_profile_moves_the_limits_of_its_relation_only) {
   const std::vector<tune::Tuned> tuned = {{param::Id::p2p_single_copy_bytes_min, Relation::l3, 1 << 20},
-                                          {param::Id::p2p_inline_bytes_max, Relation::numa, 512}};
+                                          {param::Id::p2p_eager_bytes_max, Relation::numa, 512}};
   tune::use(tuned);
   EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(1 << 20), Protocol::single_copy);
-  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose((1 << 20) - 1), Protocol::cells);
-  EXPECT_EQ(protocol_for(Relation::l2, kLimits).choose(1 << 20), Protocol::cells);
-  EXPECT_EQ(protocol_for(Relation::numa, kLimits).choose(513), Protocol::cells);
-  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(513), Protocol::lines);
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose((1 << 20) - 1), Protocol::bounce_buffers);
+  EXPECT_EQ(protocol_for(Relation::l2, kLimits).choose(1 << 20), Protocol::bounce_buffers);
+  EXPECT_EQ(protocol_for(Relation::numa, kLimits).choose(513), Protocol::bounce_buffers);
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(513), Protocol::eager);
   tune::use({});
-  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(1 << 20), Protocol::cells);
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(1 << 20), Protocol::bounce_buffers);
 }
 
 TEST(protocol, single_copy_by_the_kernel_is_for_oneself_only) {
-  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(1 << 30), Protocol::cells);
-  EXPECT_EQ(protocol_for(Relation::package, kLimits).choose(1 << 30), Protocol::cells);
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(1 << 30), Protocol::bounce_buffers);
+  EXPECT_EQ(protocol_for(Relation::package, kLimits).choose(1 << 30), Protocol::bounce_buffers);
   EXPECT_EQ(protocol_for(Relation::self, kLimits).choose(1 << 20), Protocol::single_copy);
 }
 
 TEST(protocol, the_arena_is_for_long_messages_of_pairs_that_share_a_cache) {
   EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(1 << 20, true), Protocol::arena);
-  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(1 << 20), Protocol::cells);
-  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(64 << 10, true), Protocol::cells);
-  EXPECT_EQ(protocol_for(Relation::package, kLimits).choose(1 << 30, true), Protocol::cells);
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(1 << 20), Protocol::bounce_buffers);
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(64 << 10, true), Protocol::bounce_buffers);
+  EXPECT_EQ(protocol_for(Relation::package, kLimits).choose(1 << 30, true), Protocol::bounce_buffers);
 }
 
 }  // namespace

@@ -20,18 +20,18 @@ class RecordingTransport : public transport::Transport,
     transport::PacketHeader header;
     std::vector<std::byte> payload;
   };
-  struct Cells {
+  struct Buffers {
     PeerIndex owner;
-    int cell;
+    int buffer;
     PeerIndex from;
-    bool operator==(const Cells&) const = default;
+    bool operator==(const Buffers&) const = default;
   };
 
   const char* name() const override { return "recording"; }
   size_t packet_bytes_max() const override { return 1024; }
   transport::BounceBuffers& bounce_buffers() override { return *this; }
   transport::LocalPath& local_path() override { return *this; }
-  size_t part_bytes_max() const override { return part_bytes; }
+  size_t fragment_bytes_max() const override { return fragment_bytes; }
 
   std::byte* claim(PeerIndex, size_t payload_bytes, Status&) override {
     if (packets.size() == room) return nullptr;
@@ -55,19 +55,19 @@ class RecordingTransport : public transport::Transport,
     prefetched.push_back(bytes);
     return has_room_to_prefetch;
   }
-  bool prefetch_cell(size_t) override { return cells_to_prefetch-- > 0; }
-  void release(PeerIndex owner, int cell, PeerIndex from) override {
-    released.push_back({owner, cell, from});
+  bool prefetch_buffer(size_t) override { return buffers_to_prefetch-- > 0; }
+  void release(PeerIndex owner, int buffer, PeerIndex from) override {
+    released.push_back({owner, buffer, from});
   }
 
   size_t room = SIZE_MAX;  // packets
-  size_t part_bytes = 0;
+  size_t fragment_bytes = 0;
   uint32_t unexpected_kib = 0;
   bool has_room_to_prefetch = true;
-  int cells_to_prefetch = 0;
+  int buffers_to_prefetch = 0;
 
   std::vector<Packet> packets;
-  std::vector<Cells> released;
+  std::vector<Buffers> released;
   std::vector<size_t> prefetched;
   int64_t unexpected_bytes = 0;
 

@@ -28,7 +28,7 @@ TEST(RecycledBuffers, never_more_than_the_share) {
   recycled.sent(100, 150);
   EXPECT_FALSE(recycled.keep({1, 100})) << "with what is kept already";
   EXPECT_TRUE(recycled.keep({2, 50}));
-  EXPECT_EQ(recycled.take().cell, 0u);
+  EXPECT_EQ(recycled.take().buffer, 0u);
   recycled.sent(100, 150);
   EXPECT_TRUE(recycled.keep({3, 100})) << "room again";
 }
@@ -36,11 +36,11 @@ TEST(RecycledBuffers, never_more_than_the_share) {
 TEST(RecycledBuffers, the_oldest_first) {
   RecycledBuffers recycled;
   recycled.sent(100, 100);
-  for (uint32_t cell = 0; cell < 4; ++cell) ASSERT_TRUE(recycled.keep({cell, 10 + cell}));
-  for (uint32_t cell = 0; cell < 4; ++cell) {
-    const CellPart run = recycled.take();
-    EXPECT_EQ(run.cell, cell);
-    EXPECT_EQ(run.bytes, 10 + cell);
+  for (uint32_t buffer = 0; buffer < 4; ++buffer) ASSERT_TRUE(recycled.keep({buffer, 10 + buffer}));
+  for (uint32_t buffer = 0; buffer < 4; ++buffer) {
+    const Fragment run = recycled.take();
+    EXPECT_EQ(run.buffer, buffer);
+    EXPECT_EQ(run.bytes, 10 + buffer);
   }
   EXPECT_TRUE(recycled.empty());
 }

@@ -1,5 +1,5 @@
 // The parts below the rendezvous, of process 0 of three, over a transport that records. The pool of each
-// process has sixteen cells.
+// process has sixteen buffers.
 #pragma once
 
 #include <map>
@@ -22,27 +22,27 @@
 namespace hearth::p2p {
 
 /// A transport with bounce buffers.
-class CellTransport : public RecordingTransport {
+class BufferTransport : public RecordingTransport {
  public:
-  static constexpr int kCells = 16;
-  static constexpr size_t kCellBytes = 4096;
+  static constexpr int kBuffers = 16;
+  static constexpr size_t kBufferBytes = 4096;
 
-  CellTransport() { part_bytes = 4 * kCellBytes; }
+  BufferTransport() { fragment_bytes = 4 * kBufferBytes; }
   int take(size_t bytes, bool) override {
-    const auto cells = static_cast<int>((bytes + kCellBytes - 1) / kCellBytes);
-    if (next_ + cells > free_cells) return -1;
-    next_ += cells;
-    return next_ - cells;
+    const auto buffers = static_cast<int>((bytes + kBufferBytes - 1) / kBufferBytes);
+    if (next_ + buffers > free_buffers) return -1;
+    next_ += buffers;
+    return next_ - buffers;
   }
-  bool returned(PeerIndex, int cell, uint32_t) override { return emptied.contains(cell); }
-  std::byte* memory(PeerIndex owner, int cell, size_t bytes) override {
+  bool returned(PeerIndex, int buffer, uint32_t) override { return emptied.contains(buffer); }
+  std::byte* memory(PeerIndex owner, int buffer, size_t bytes) override {
     std::vector<std::byte>& pool = pools_[owner];
-    pool.resize(kCells * kCellBytes);
-    const size_t at = static_cast<size_t>(cell) * kCellBytes;
+    pool.resize(kBuffers * kBufferBytes);
+    const size_t at = static_cast<size_t>(buffer) * kBufferBytes;
     return at + bytes <= pool.size() ? pool.data() + at : nullptr;
   }
-  int free_cells = kCells;
-  std::map<int, bool> emptied;  // cells that the receiver has emptied
+  int free_buffers = kBuffers;
+  std::map<int, bool> emptied;  // buffers that the receiver has emptied
 
  private:
   int next_ = 0;
@@ -75,7 +75,7 @@ struct RendezvousParts {
   }
 
   datatype::Type type;
-  CellTransport transport;
+  BufferTransport transport;
   EngineCounters counters;
   Matching matching;
   FatalErrors errors{0, [](Status) { throw std::runtime_error("fatal"); }, matching.unexpected()};

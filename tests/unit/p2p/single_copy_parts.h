@@ -72,8 +72,8 @@ struct SingleCopyParts {
     shm::SegmentPlan plan;
     plan.rank_count = 2;
     plan.ring_lines = 64;
-    plan.cell_bytes = 4096;
-    plan.cell_count = 4;
+    plan.buffer_bytes = 4096;
+    plan.buffer_count = 4;
     EXPECT_TRUE(shm::Segment::create(plan, segment).ok()) << last_failure_text();
     node.emplace(segment, 0);
     access.emplace(0, 2, transport, &*node, std::vector<single_copy::Method*>{&method}, nullptr);

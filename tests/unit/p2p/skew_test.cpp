@@ -12,7 +12,7 @@ constexpr uint64_t kLateNs = 2'000'000;
 // The number of messages through bounce buffers before the next zero-copy exposure.
 int run_of_buffered(Skew& skew) {
   int run = 0;
-  while (skew.prefers_cells()) ++run;
+  while (skew.prefers_bounce_buffers()) ++run;
   return run;
 }
 
@@ -24,12 +24,12 @@ void end_lent(Skew& skew, uint64_t waited_ns) {
 TEST(Skew, AReceiverInTimeIsLentTo) {
   Skew skew;
   for (int i = 0; i < 100; ++i) {
-    EXPECT_FALSE(skew.prefers_cells());
+    EXPECT_FALSE(skew.prefers_bounce_buffers());
     end_lent(skew, kInTimeNs);
   }
 }
 
-TEST(Skew, RunsThroughCellsGrowAsLongAsTheReceiverLagsAndEnd) {
+TEST(Skew, RunsThroughBounceBuffersGrowAsLongAsTheReceiverLagsAndEnd) {
   Skew skew;
   int last = 0;
   for (int i = 0; i < 12; ++i) {
@@ -48,7 +48,7 @@ TEST(Skew, OneCopyInTimeEndsItAndSeveralMakeItForgotten) {
     run_of_buffered(skew);
   }
   end_lent(skew, kInTimeNs);
-  EXPECT_FALSE(skew.prefers_cells());
+  EXPECT_FALSE(skew.prefers_bounce_buffers());
   end_lent(skew, kLateNs);
   EXPECT_EQ(run_of_buffered(skew), 512) << "one was in time by chance";
   for (int i = 0; i < 16; ++i) end_lent(skew, kInTimeNs);
@@ -60,14 +60,15 @@ TEST(Skew, OneMessageAtATimeIsOnTrial) {
   Skew skew;
   end_lent(skew, kLateNs);
   EXPECT_EQ(run_of_buffered(skew), 16);
-  for (int i = 0; i < 100; ++i) EXPECT_TRUE(skew.prefers_cells()) << "nothing is known of the one yet";
+  for (int i = 0; i < 100; ++i)
+    EXPECT_TRUE(skew.prefers_bounce_buffers()) << "nothing is known of the one yet";
   skew.zero_copy_ended();
-  EXPECT_FALSE(skew.prefers_cells()) << "nobody had to wait for it";
+  EXPECT_FALSE(skew.prefers_bounce_buffers()) << "nobody had to wait for it";
 }
 
 TEST(Skew, MessagesLentTogetherAreLateTogether) {
   Skew skew;
-  for (int i = 0; i < 8; ++i) EXPECT_FALSE(skew.prefers_cells());
+  for (int i = 0; i < 8; ++i) EXPECT_FALSE(skew.prefers_bounce_buffers());
   for (int i = 0; i < 8; ++i) end_lent(skew, kLateNs);
   EXPECT_EQ(run_of_buffered(skew), 16);
 }
@@ -76,7 +77,7 @@ TEST(Skew, ALongCopyIsNoLag) {
   Skew skew;
   skew.zero_copy_ended();
   skew.update(64 << 20, 4'000'000);
-  EXPECT_FALSE(skew.prefers_cells());
+  EXPECT_FALSE(skew.prefers_bounce_buffers());
 }
 
 }  // namespace

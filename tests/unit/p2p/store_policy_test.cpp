@@ -71,10 +71,10 @@ TEST_P(Filling, BringsTheBytesOfContiguousMessages) {
     for (const int64_t offset : {0, 1, 16, 4097}) {
       for (const size_t shift : {0u, 16u}) {
         std::vector<std::byte> place(bytes + 64 + 64, std::byte{0xa5});
-        std::byte* cell = place.data() + shift;
-        store_policy.fill(byte_type(), message.data(), offset, cell, bytes);
-        EXPECT_TRUE(std::equal(cell, cell + bytes, message.data() + offset)) << bytes << " from " << offset;
-        EXPECT_EQ(cell[bytes], std::byte{0xa5}) << "behind the end";
+        std::byte* room = place.data() + shift;
+        store_policy.fill(byte_type(), message.data(), offset, room, bytes);
+        EXPECT_TRUE(std::equal(room, room + bytes, message.data() + offset)) << bytes << " from " << offset;
+        EXPECT_EQ(room[bytes], std::byte{0xa5}) << "behind the end";
       }
     }
   }
@@ -96,9 +96,9 @@ TEST_P(Filling, BringsTheBytesOfStridedMessages) {
   for (int round = 0; round < 150; ++round) {
     const int64_t offset = round * 31;
     const size_t bytes = 2048 + static_cast<size_t>(round) * 400;
-    std::vector<std::byte> cell(bytes);
-    store_policy.fill(*spaced, message.data(), offset, cell.data(), bytes);
-    ASSERT_TRUE(std::equal(cell.begin(), cell.end(), packed.begin() + offset)) << "round " << round;
+    std::vector<std::byte> room(bytes);
+    store_policy.fill(*spaced, message.data(), offset, room.data(), bytes);
+    ASSERT_TRUE(std::equal(room.begin(), room.end(), packed.begin() + offset)) << "round " << round;
     // Made-up times make the policy change between rounds.
     store_policy.update(4096, round / 20 % 2 == 0 ? 64 * 100 : 64);
   }

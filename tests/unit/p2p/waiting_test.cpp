@@ -57,7 +57,7 @@ struct WaitingTest : testing::Test {
   EngineCounters counters;
   Pool<Request> requests;
   Matching matching;
-  shm::WaitPage page = {};
+  shm::WaitRecord page = {};
   SleepingThreads threads{transport, 1'000'000'000};
   WaitPublisher publisher{&page, requests, matching, nullptr};
   WaitProfile profile{nullptr, requests};

@@ -10,13 +10,13 @@
 namespace hearth::profile {
 namespace {
 
-constexpr int kCells = 2, kSingleCopy = 4;
+constexpr int kBuffers = 2, kSingleCopy = 4;
 
 TEST(Summary, AddsUpWhatWasSent) {
   Job job;
   for (int i = 0; i < 5; ++i) job.recorder(0).sent(1, 0, 8, 1, false);
   job.recorder(0).sent(1, kSingleCopy, 1 << 20, 1, false);
-  job.recorder(1).sent(0, kCells, 5000, 1, false);
+  job.recorder(1).sent(0, kBuffers, 5000, 1, false);
   const Summary summary = job.summary();
   EXPECT_EQ(summary.between(0, 1).messages, 6u);
   EXPECT_EQ(summary.between(0, 1).bytes, 40u + (1 << 20));
@@ -30,7 +30,7 @@ TEST(Summary, TellsWhatGoesBetweenMachines) {
   for (const bool apart : {false, true}) {
     Job job(0, apart);
     for (int i = 0; i < 3; ++i) job.recorder(0).sent(0, 0, 8, 1, false);
-    job.recorder(0).sent(1, kCells, 5000, 1, false);
+    job.recorder(0).sent(1, kBuffers, 5000, 1, false);
     job.recorder(1).sent(0, 0, 16, 1, false);
     const Summary summary = job.summary();
     EXPECT_EQ(summary.machines(), apart ? 2u : 1u);
@@ -55,8 +55,8 @@ TEST(Summary, MovesWhatFellBack) {
   job.recorder(0).fell_back(1, kSingleCopy, 1 << 20);
   const Summary summary = job.summary();
   EXPECT_EQ(summary.ways[kSingleCopy].traffic.messages, 0u);
-  EXPECT_EQ(summary.ways[kCells].traffic.messages, 1u);
-  EXPECT_EQ(summary.ways[kCells].traffic.bytes, uint64_t{1} << 20);
+  EXPECT_EQ(summary.ways[kBuffers].traffic.messages, 1u);
+  EXPECT_EQ(summary.ways[kBuffers].traffic.bytes, uint64_t{1} << 20);
   EXPECT_EQ(summary.ranks[0].fallbacks, 1u);
 }
 

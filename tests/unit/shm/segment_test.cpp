@@ -21,8 +21,8 @@ class BoundSegment : public testing::Test {
     SegmentPlan plan;
     plan.rank_count = kRanks;
     plan.ring_lines = 64;
-    plan.cell_bytes = 4096;
-    plan.cell_count = 4;
+    plan.buffer_bytes = 4096;
+    plan.buffer_count = 4;
     plan.region_count = 2;
     plan.pipeline_bytes = 4096;
     ASSERT_TRUE(Segment::create(plan, segment_, memory).ok()) << last_failure_text();
@@ -39,8 +39,8 @@ class BoundSegment : public testing::Test {
     }
     EXPECT_EQ(segment_.take_ring(0), -1) << "there are no more pairs";
     for (uint32_t rank = 0; rank < kRanks; ++rank) {
-      ASSERT_TRUE(segment_.reserve_cells(static_cast<int>(rank), 0, 4));
-      std::memset(segment_.cell_memory(static_cast<int>(rank), 0), static_cast<int>(rank + 100), 4 * 4096);
+      ASSERT_TRUE(segment_.reserve_buffers(static_cast<int>(rank), 0, 4));
+      std::memset(segment_.buffer_memory(static_cast<int>(rank), 0), static_cast<int>(rank + 100), 4 * 4096);
     }
     for (int region = 0; region < 2; ++region) {
       ASSERT_TRUE(segment_.reserve_region(region));
@@ -69,7 +69,7 @@ class BoundSegment : public testing::Test {
       EXPECT_EQ(rings[pair][segment_.geometry().ring_bytes - 1], static_cast<std::byte>(pair + 1));
     }
     for (uint32_t rank = 0; rank < kRanks; ++rank)
-      EXPECT_EQ(*segment_.cell_memory(static_cast<int>(rank), 3), static_cast<std::byte>(rank + 100));
+      EXPECT_EQ(*segment_.buffer_memory(static_cast<int>(rank), 3), static_cast<std::byte>(rank + 100));
   }
 
   Segment segment_;
@@ -117,12 +117,12 @@ TEST_F(BoundSegment, PartsThatAreBoundHavePagesOfTheirOwnWhateverTheirSize) {
   make(std::vector<RankMemory>(kRanks, {0, 0, 0, 0, 0, 0, 0, 0}));
   use_all();
   const JobGeometry& geometry = segment_.geometry();
-  for (const uint64_t place : {geometry.blocks_offset, geometry.block_bytes, geometry.cells_offset,
+  for (const uint64_t place : {geometry.blocks_offset, geometry.block_bytes, geometry.buffers_offset,
                                geometry.regions_offset, geometry.region_bytes, geometry.rings_offset,
                                geometry.ring_bytes, geometry.pipeline_bytes, geometry.segment_bytes}) {
     EXPECT_EQ(place % kPage, 0u);
   }
-  EXPECT_EQ((segment_.cell_memory(1, 0) - segment_.cell_memory(0, 0)) % kPage, 0u);
+  EXPECT_EQ((segment_.buffer_memory(1, 0) - segment_.buffer_memory(0, 0)) % kPage, 0u);
   Segment attached;
   EXPECT_TRUE(Segment::attach(::dup(segment_.descriptor()), attached).ok()) << last_failure_text();
   os::simulate_page_bytes(0);
@@ -134,8 +134,8 @@ TEST(AttachedSegment, IsAsItSaysOfItself) {
     SegmentPlan plan;
     plan.rank_count = ranks;
     plan.ring_lines = 16;
-    plan.cell_bytes = 64;
-    plan.cell_count = 1;
+    plan.buffer_bytes = 64;
+    plan.buffer_count = 1;
     plan.region_count = ranks > 1 ? 1 : 0;
     plan.pipeline_bytes = uint64_t{64} << 20;  // more than all the rest
     Segment made;
@@ -144,8 +144,8 @@ TEST(AttachedSegment, IsAsItSaysOfItself) {
     ASSERT_TRUE(Segment::attach(::dup(made.descriptor()), attached).ok()) << last_failure_text();
     EXPECT_EQ(attached.geometry().rings_offset, made.geometry().rings_offset);
     for (uint32_t JobGeometry::*field :
-         {&JobGeometry::rank_count, &JobGeometry::ring_lines, &JobGeometry::cell_bytes,
-          &JobGeometry::cell_count, &JobGeometry::region_count}) {
+         {&JobGeometry::rank_count, &JobGeometry::ring_lines, &JobGeometry::buffer_bytes,
+          &JobGeometry::buffer_count, &JobGeometry::region_count}) {
       const uint32_t right = made.job().*field;
       made.job().*field = 0xffffffff;
       Segment refused;

@@ -53,13 +53,13 @@ TEST(Explain, SaysWhatTheEngineChooses) {
 
 TEST(Explain, TheArenaIsForBuffersInIt) {
   const std::vector<Explanation> ordinary = explain(Relation::l3, kLimits, false, {});
-  EXPECT_EQ(row_at(ordinary, 1 << 20).protocol, Protocol::cells);
+  EXPECT_EQ(row_at(ordinary, 1 << 20).protocol, Protocol::bounce_buffers);
   EXPECT_NE(why_not(ordinary, 1 << 20, Protocol::arena).find("MPI_Alloc_mem"), std::string::npos);
   const std::vector<Explanation> own = explain(Relation::l3, kLimits, true, {});
   EXPECT_EQ(row_at(own, 1 << 20).protocol, Protocol::arena);
   EXPECT_EQ(why_not(own, 1 << 14, Protocol::arena).find("from 512 KiB on: p2p_arena_bytes_min"), 0u);
   const std::vector<Explanation> none = explain(Relation::l3, kLimits, true, {"", "no addresses", nullptr});
-  EXPECT_EQ(row_at(none, 1 << 20).protocol, Protocol::cells);
+  EXPECT_EQ(row_at(none, 1 << 20).protocol, Protocol::bounce_buffers);
   EXPECT_EQ(why_not(none, 1 << 20, Protocol::arena), "not offered: the system refuses it: no addresses");
 }
 
@@ -83,7 +83,7 @@ TEST(Explain, NamesTheLimitAndItsSource) {
 
 TEST(Explain, WhatTheSystemRefusesIsNotTaken) {
   const std::vector<Explanation> rows = explain(Relation::package, kLimits, false, {"EPERM", "", nullptr});
-  EXPECT_EQ(row_at(rows, 1 << 30).protocol, Protocol::cells);
+  EXPECT_EQ(row_at(rows, 1 << 30).protocol, Protocol::bounce_buffers);
   EXPECT_NE(why_not(rows, 1 << 30, Protocol::single_copy).find("the system refuses it: EPERM"),
             std::string::npos);
   const std::vector<Explanation> own = explain(Relation::self, kLimits, false, {"EPERM", "", nullptr});

@@ -46,20 +46,21 @@ class Info(unittest.TestCase):
             self.assertIn(name, text)
 
     def test_a_parameter_names_its_source(self):
-        document = info(environment={"HEARTH_SHM_CELL_COUNT": "7"})
+        document = info(environment={"HEARTH_SHM_BUFFER_COUNT": "7"})
         rows = {row["parameter"]: row for row in document["parameters"]}
-        self.assertEqual(rows["shm_cell_count"]["value"], "7")
-        self.assertEqual(rows["shm_cell_count"]["source"], "environment")
-        self.assertEqual(rows["shm_cell_bytes"]["source"], "default")
+        self.assertEqual(rows["shm_buffer_count"]["value"], "7")
+        self.assertEqual(rows["shm_buffer_count"]["source"], "environment")
+        self.assertEqual(rows["shm_buffer_bytes"]["source"], "default")
 
     def test_thresholds_say_where_they_come_from(self):
-        environment = {"HEARTH_P2P_PART_BYTES_MAX": "4K",
-                       "HEARTH_TUNED": "p2p_first_part_bytes:unknown=3000;p2p_part_bytes_max:unknown=9"}
+        environment = {"HEARTH_P2P_FRAGMENT_BYTES_MAX": "4K",
+                       "HEARTH_TUNED": ("p2p_first_fragment_bytes:unknown=3000;"
+                                        "p2p_fragment_bytes_max:unknown=9")}
         rows = {(row["threshold"], row["both_share"]): (row["value"], row["source"])
                 for row in info(environment=environment)["thresholds"]}
-        self.assertEqual(rows["p2p_part_bytes_max", "unknown"], (4096, "environment"))
-        self.assertEqual(rows["p2p_first_part_bytes", "unknown"], (3000, "profile"))
-        self.assertEqual(rows["p2p_first_part_bytes", "self"][1], "default")
+        self.assertEqual(rows["p2p_fragment_bytes_max", "unknown"], (4096, "environment"))
+        self.assertEqual(rows["p2p_first_fragment_bytes", "unknown"], (3000, "profile"))
+        self.assertEqual(rows["p2p_first_fragment_bytes", "self"][1], "default")
 
     def test_memory_follows_the_formula_and_stands_beside_the_original(self):
         memory = info("--memory", "-n", "64")["memory_per_rank"]["memory"]
@@ -82,7 +83,7 @@ class Info(unittest.TestCase):
                          {"allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce",
                           "reduce_scatter", "scan", "scatter"})
         short = [row for row in rows if row["collective"] == "allreduce"][0]
-        self.assertEqual((short["bytes_each"], short["algorithm"]), ("1 to 2048", "lines"))
+        self.assertEqual((short["bytes_each"], short["algorithm"]), ("1 to 2048", "flat"))
         rows = info("--explain", "-n", "4", "--size", "8",
                     environment={"HEARTH_COLL_ALGORITHMS": "allreduce=tree"})["protocols"]["collectives"]
         wished = [row for row in rows if row["collective"] == "allreduce"]
@@ -97,8 +98,8 @@ class Info(unittest.TestCase):
                     for row in rows if row["collective"] == "allreduce"][1:]
         tuned = {"HEARTH_TUNED": "coll_whole_bytes_max=6000"}
         self.assertEqual(allreduces(tuned),
-                         [("2049 to 6000", "chunks_whole", "coll_whole_bytes_max = 6000, profile"),
-                          ("6001 and more", "chunks_shares", "coll_whole_bytes_max = 6000, profile")])
+                         [("2049 to 6000", "pipeline_whole", "coll_whole_bytes_max = 6000, profile"),
+                          ("6001 and more", "pipeline_shares", "coll_whole_bytes_max = 6000, profile")])
         said = {why for _, _, why in allreduces(tuned | {"HEARTH_COLL_WHOLE_BYTES_MAX": "1K"})}
         self.assertEqual(said, {"coll_whole_bytes_max = 1024, environment"})
         self.assertEqual([why.split(", ")[1] for _, _, why in allreduces({})], ["default", "default"])
@@ -114,9 +115,9 @@ class Info(unittest.TestCase):
 
     def test_explain_follows_the_parameters(self):
         protocols = info("--explain", environment={"HEARTH_P2P_SINGLE_COPY": "0"})["protocols"]
-        self.assertNotIn("single-copy", [row["protocol"] for row in protocols["rows"]])
+        self.assertNotIn("single copy", [row["protocol"] for row in protocols["rows"]])
         said = {row["why_not"] for row in protocols["rejected"]
-                if row["not_taken"] == "single-copy" and row["both_share"] == "unknown"}
+                if row["not_taken"] == "single copy" and row["both_share"] == "unknown"}
         self.assertEqual(said, {"not offered: p2p_single_copy = 0, environment"})
 
     def test_explain_one_length(self):
@@ -133,7 +134,7 @@ class Info(unittest.TestCase):
     def test_explain_has_the_ways_between_machines(self):
         if "without libfabric" in info()["build"]["network"]:
             self.skipTest("no network in this build")
-        environment = {"HEARTH_P2P_INLINE_BYTES_MAX": "5000", "HEARTH_FABRIC_ALIVE": "7s"}
+        environment = {"HEARTH_P2P_EAGER_BYTES_MAX": "5000", "HEARTH_FABRIC_ALIVE": "7s"}
         protocols = info("--explain", environment=environment)["protocols"]
         rows = [(row["bytes"], row["protocol"]) for row in protocols["rows"]
                 if row["both_share"] == "network"]

@@ -62,8 +62,8 @@ TEST(TunePlan, LengthsAndNumbersOfRanks) {
   EXPECT_EQ(whole.places.front(), 1024u);
   EXPECT_EQ(whole.places.back(), 256u * 1024);
   EXPECT_EQ(division_of(Id::coll_whole_bytes_max, 64).ranks, 16);
-  EXPECT_EQ(division_of(Id::coll_line_ranks_max, 4).places, std::vector<uint64_t>{4});
-  EXPECT_EQ(division_of(Id::coll_line_ranks_max, 20).places, (std::vector<uint64_t>{4, 6, 8, 12, 16, 20}));
+  EXPECT_EQ(division_of(Id::coll_flat_ranks_max, 4).places, std::vector<uint64_t>{4});
+  EXPECT_EQ(division_of(Id::coll_flat_ranks_max, 20).places, (std::vector<uint64_t>{4, 6, 8, 12, 16, 20}));
 }
 
 TEST(TunePlan, QuestionsAreCountedAndStandardsAreTheTables) {

@@ -28,7 +28,7 @@ std::span<const std::byte> loopback() {
 std::vector<ConnectionMonitor::Gone> look_for_a_while(ConnectionMonitor& monitor) {
   std::vector<ConnectionMonitor::Gone> gone;
   for (int i = 0; i < 500 && gone.empty(); ++i) {
-    gone = monitor.look();
+    gone = monitor.take_gone();
     os::sleep_ns(1'000'000);
   }
   return gone;
@@ -46,8 +46,8 @@ TEST(ConnectionMonitor, TellsOnceOfWhoIsGone) {
   own.watch(7, loopback(), first->port(), kSilentNs);
   own.watch(8, loopback(), second.port(), kSilentNs);
   for (int i = 0; i < 20; ++i) {
-    EXPECT_TRUE(own.look().empty());
-    EXPECT_TRUE(first->look().empty());  // accepts the connection
+    EXPECT_TRUE(own.take_gone().empty());
+    EXPECT_TRUE(first->take_gone().empty());  // accepts the connection
     os::sleep_ns(1'000'000);
   }
   first.reset();
@@ -55,7 +55,7 @@ TEST(ConnectionMonitor, TellsOnceOfWhoIsGone) {
   ASSERT_EQ(gone.size(), 1u);
   EXPECT_EQ(gone[0].peer, 7);
   EXPECT_STREQ(gone[0].why, "its process has ended");
-  EXPECT_TRUE(own.look().empty());
+  EXPECT_TRUE(own.take_gone().empty());
 }
 
 // A process outside of MPI calls accepts no connection, but its kernel completes the handshake.
@@ -65,7 +65,7 @@ TEST(ConnectionMonitor, TellsOfWhoNeverAnswered) {
   other->open(loopback(), kKey);
   const uint16_t port = other->port();
   own.watch(1, loopback(), port, kSilentNs);
-  EXPECT_TRUE(own.look().empty());
+  EXPECT_TRUE(own.take_gone().empty());
   other.reset();
   EXPECT_EQ(look_for_a_while(own).size(), 1u);
   own.watch(2, loopback(), port, kSilentNs);
@@ -84,21 +84,21 @@ TEST(ConnectionMonitor, StrangersAreRefused) {
   for (int i = 0; i < 100; ++i) {
     silent.push_back(os::connect_to_port("127.0.0.1", std::to_string(other->port()), problem));
     ASSERT_TRUE(silent.back().open()) << problem;
-    other->look();
+    other->take_gone();
   }
   EXPECT_FALSE(other->refused());
   const char garbage[] = "GET / HTTP/1.1\r\n\r\n";
   os::send_all(silent[3].number(), garbage, sizeof garbage);
   own.watch(7, loopback(), other->port(), kSilentNs);
   for (int i = 0; i < 500 && !other->refused(); ++i) {
-    other->look();
-    EXPECT_TRUE(own.look().empty());
+    other->take_gone();
+    EXPECT_TRUE(own.take_gone().empty());
     os::sleep_ns(1'000'000);
   }
   EXPECT_TRUE(other->refused());
   for (int i = 0; i < 20; ++i) {
-    other->look();
-    EXPECT_TRUE(own.look().empty());
+    other->take_gone();
+    EXPECT_TRUE(own.take_gone().empty());
     os::sleep_ns(1'000'000);
   }
   char word;
@@ -114,7 +114,7 @@ TEST(ConnectionMonitor, WatchesNobodyWithoutAnAddressOfTheInternet) {
   EXPECT_EQ(monitor.port(), 0);
   monitor.watch(1, address, 0, kSilentNs);
   monitor.watch(1, address, 1234, kSilentNs);
-  EXPECT_TRUE(monitor.look().empty());
+  EXPECT_TRUE(monitor.take_gone().empty());
 }
 
 }  // namespace

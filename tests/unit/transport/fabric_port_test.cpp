@@ -84,15 +84,15 @@ class FabricPort : public testing::Test {
     const uint64_t end_ns = os::now_ns() + kPatienceNs;
     while (room == nullptr && os::now_ns() < end_ns) {
       room = network_[0]->claim(1, 0, status);
-      look();
+      poll();
     }
     ASSERT_NE(room, nullptr);
     network_[0]->commit(1, 1, 0, 0, number, 0);
-    while (seen_.size() <= number && os::now_ns() < end_ns) look();
+    while (seen_.size() <= number && os::now_ns() < end_ns) poll();
     ASSERT_EQ(seen_.size(), size_t{number} + 1) << "packets stopped arriving";
     EXPECT_EQ(seen_.back(), number);
   }
-  void look() {
+  void poll() {
     std::vector<uint32_t> none;
     network_[0]->poll(count, &none);
     network_[1]->poll(count, &seen_);

@@ -23,10 +23,10 @@ Profile example(const MachineIdentity& machine) {
   profile.findings = {
       {Id::p2p_single_copy_bytes_min, Relation::l3, 1 << 20, "one copy is faster from 1 MiB on"},
       {Id::p2p_single_copy_bytes_min, Relation::package, kNever, "one copy is never faster"},
-      {Id::p2p_inline_bytes_max, Relation::l3, std::nullopt, "no difference that is sure"},
+      {Id::p2p_eager_bytes_max, Relation::l3, std::nullopt, "no difference that is sure"},
       {Id::coll_whole_bytes_max, std::nullopt, 6143, "shares are faster from 6 KiB on"},
-      {Id::coll_line_ranks_max, std::nullopt, std::nullopt, "not measured"}};
-  profile.curves = {{Relation::l3, "cells", {{4096, 800.5}, {8192, 1200}}},
+      {Id::coll_flat_ranks_max, std::nullopt, std::nullopt, "not measured"}};
+  profile.curves = {{Relation::l3, "bounce buffers", {{4096, 800.5}, {8192, 1200}}},
                     {std::nullopt, "allreduce, whole", {{4096, 1700}}}};
   return profile;
 }
@@ -49,8 +49,8 @@ TEST(Profile, ThereAndBack) {
   EXPECT_EQ(to_words(read.values()),
             "p2p_single_copy_bytes_min:l3=1048576;p2p_single_copy_bytes_min:package=never;"
             "coll_whole_bytes_max=6143");
-  EXPECT_EQ(read.find(Id::p2p_inline_bytes_max, Relation::l3)->text, "no difference that is sure");
-  EXPECT_EQ(read.find(Id::p2p_inline_bytes_max, Relation::l2), nullptr);
+  EXPECT_EQ(read.find(Id::p2p_eager_bytes_max, Relation::l3)->text, "no difference that is sure");
+  EXPECT_EQ(read.find(Id::p2p_eager_bytes_max, Relation::l2), nullptr);
   EXPECT_EQ(read.find(Id::coll_whole_bytes_max, std::nullopt)->text, "shares are faster from 6 KiB on");
   EXPECT_EQ(read.find(Id::coll_whole_bytes_max, Relation::l3), nullptr);
   ASSERT_EQ(read.curves.size(), 2u);
@@ -85,17 +85,17 @@ TEST(Profile, WhatIsWrongIsNamedWithItsPlace) {
            Case{"\"hypervisor\": true", "\"hypervisor\": 1", "machine.hypervisor: expected true or false"},
            Case{"\"kernel\": \"6.18\"", "\"kernel\": 6.18", "machine.kernel: expected a text"},
            Case{"\"l3\"", "\"l9\"", "relations.l9: there is no such relation"},
-           Case{"p2p_inline_bytes_max", "p2p_outline", "thresholds.p2p_outline: there is no such threshold"},
+           Case{"p2p_eager_bytes_max", "p2p_outline", "thresholds.p2p_outline: there is no such threshold"},
            Case{"\"value\": 1048576", "\"value\": -1", "value: expected a number"},
            Case{"\"value\": 1048576", "\"value\": 1.5", "value: expected a number"},
            Case{"\"value\": 1048576", "\"value\": \"1M\"", "value: expected a number"},
            Case{"\"value\": 1048576", "\"value\": 18446744073709551615", "value: expected a number"},
            Case{"\"value\": 1048576", "\"valve\": 1", "'valve' is unknown"},
-           Case{"800.5", "\"800\"", "curves.cells: expected pairs"},
+           Case{"800.5", "\"800\"", "curves.bounce buffers: expected pairs"},
            Case{"\"thresholds\"", "\"limits\"", "'limits' is unknown"},
-           Case{"coll_whole_bytes_max", "p2p_part_bytes_max",
-                "collectives.thresholds.p2p_part_bytes_max: there is no such threshold"},
-           Case{"p2p_inline_bytes_max", "coll_whole_bytes_max",
+           Case{"coll_whole_bytes_max", "p2p_fragment_bytes_max",
+                "collectives.thresholds.p2p_fragment_bytes_max: there is no such threshold"},
+           Case{"p2p_eager_bytes_max", "coll_whole_bytes_max",
                 "l3.thresholds.coll_whole_bytes_max: there is no such threshold"},
            Case{"\"collectives\": {\n  \"thresholds\"", "\"collectives\": {\n  \"limits\"",
                 "collectives: 'limits' is unknown"},

@@ -31,7 +31,7 @@ Status measure(Laboratory& laboratory, Findings& findings) {
   }
   const size_t step = (cores.size() + kCoresMax - 1) / kCoresMax;
   if (step > 1) {
-    findings.notes.push_back(fmt::format("one core of {} was looked at", step));
+    findings.notes.push_back(fmt::format("one core of {} was examined", step));
     for (size_t i = 0; i * step < cores.size(); ++i) cores[i] = cores[i * step];
     cores.resize((cores.size() + step - 1) / step);
   }

@@ -115,7 +115,8 @@ extern const Experiment kAlltoall = {
     "alltoall",
     "MPI_Alltoall with more and more processes",
     kOpenMx2009,
-    "MPI_Alltoall as messages between pairs, copied twice through cells or once by the kernel, by turns in "
+    "MPI_Alltoall as messages between pairs, copied twice through bounce buffers or once by the kernel, by "
+    "turns in "
     "one job; and the "
     "library as it is, whose long collectives meet in shared memory. The slowest rank's time; blocks are "
     "rewritten before and "

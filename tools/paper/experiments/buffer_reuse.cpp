@@ -149,7 +149,7 @@ extern const Experiment kBufferReuse = {
     "an empty answer. "
     "Reused: the same 64 buffers, rewritten before each window, untimed. Fresh: a walk through a region "
     "larger than the "
-    "last-level cache. Two copies through cells and one by the kernel take turns in one job.",
+    "last-level cache. Two copies through bounce buffers and one by the kernel take turns in one job.",
     buffer_reuse::kClaims,
     buffer_reuse::measure,
     buffer_reuse::judge,

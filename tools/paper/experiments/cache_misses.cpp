@@ -149,7 +149,7 @@ constexpr Claim kClaims[] = {
      "Copying once misses the second-level cache less often than copying twice at every length, by some 7 % "
      "for long messages, "
      "since no buffer between takes room in it.",
-     "confirmed when one copy has fewer misses of the last level that was looked at than two copies, at "
+     "confirmed when one copy has fewer misses of the last level examined than two copies, at "
      "every length (median)"},
 };
 
@@ -159,7 +159,8 @@ extern const Experiment kCacheMisses = {
     "cache-misses",
     "Cache misses of two copies and of one",
     kHybrid2008,
-    "The buffer-reuse experiment with the same 64 buffers, of MPI_Alloc_mem: through cells, and copied once "
+    "The buffer-reuse experiment with the same 64 buffers, of MPI_Alloc_mem: through bounce buffers, and "
+    "copied once "
     "out of the arena. "
     "Misses of both ranks for each message, by the processor's counters; where there are none, cachegrind "
     "simulates the "

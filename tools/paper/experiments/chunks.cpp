@@ -16,9 +16,10 @@ constexpr double kBehindMax = 1.05;
 
 std::string settings_of(uint64_t first, uint64_t most) {
   const auto name = [](param::Id id) { return std::string(param::rows()[static_cast<size_t>(id)].name); };
-  // With 512 cells in flight, only the size of the chunks limits a message.
-  return fmt::format("{} {}={} {}={} {}=512", buffered_way(), name(param::Id::p2p_first_part_bytes), first,
-                     name(param::Id::p2p_part_bytes_max), most, name(param::Id::p2p_cells_in_flight));
+  // With 512 fragments in flight, only the size of the chunks limits a message.
+  return fmt::format("{} {}={} {}={} {}=512", buffered_way(), name(param::Id::p2p_first_fragment_bytes),
+                     first, name(param::Id::p2p_fragment_bytes_max), most,
+                     name(param::Id::p2p_fragments_in_flight));
 }
 
 Status measure(Laboratory& laboratory, Findings& findings) {
@@ -43,7 +44,7 @@ Status measure(Laboratory& laboratory, Findings& findings) {
   job.words.resize(7);
   job.words.push_back(way("peer", ""));
   laboratory.run_on_peers(job, samples, findings);
-  Plot plot{"Ping-pong through buffers", "GB/s", ""};
+  Plot plot{"Ping-pong through bounce buffers", "GB/s", ""};
   for (const auto& [key, name] : series) plot.curves.push_back(bandwidth_of(samples, key, name, 1));
   for (const Library& peer : laboratory.peers())
     plot.curves.push_back(bandwidth_of(samples, peer.name + "/peer", peer.name + ", as it is", 1));
@@ -94,11 +95,12 @@ extern const Experiment kChunks = {
     "chunks",
     "Chunk sizes of a pipelined transfer",
     kOpenMx2009,
-    "Ping-pong through cells, cut into chunks of one size, or of sizes that double (p2p_first_part_bytes, "
-    "p2p_part_bytes_max). "
+    "Ping-pong through bounce buffers, cut into chunks of one size, or of sizes that double "
+    "(p2p_first_fragment_bytes, "
+    "p2p_fragment_bytes_max). "
     "All sizes take turns in one job. In the paper the first step of the pipeline is the pinning of memory, "
     "here it is the "
-    "copy into the cells.",
+    "copy into the buffers.",
     chunks::kClaims,
     chunks::measure,
     chunks::judge,

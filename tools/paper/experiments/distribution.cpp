@@ -138,7 +138,7 @@ constexpr Claim kClaims[] = {
      "between 4 KiB and 64 KiB.",
      "confirmed when more than 90 % of the messages, and of the bytes, lie in a range of lengths whose ends "
      "differ by a factor of "
-     "16; it speaks for the one application that was looked at"},
+     "16; it speaks for the one application that was examined"},
 };
 
 }  // namespace distribution
@@ -149,7 +149,7 @@ extern const Experiment kDistribution = {
     kMulticore2007,
     "mpiexec --profile looks at an application of four ranks: messages by length, and by what lies between "
     "sender and receiver, "
-    "beside the even distribution. The paper looked at NAMD, HPL and NAS; here it is a small one of our own, "
+    "beside the even distribution. The paper examined NAMD, HPL and NAS; here it is a small one of our own, "
     "a plane of heat "
     "(bench/paper/application.c), or the one that --application names.",
     distribution::kClaims,

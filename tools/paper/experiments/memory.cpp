@@ -16,7 +16,7 @@ constexpr const char* kFormula = "Hearth, by formula";
 constexpr const char* kOriginal = "original design, by formula";
 constexpr const char* kNew = "the paper's new design, by formula";
 
-/// scalable-intranode-2006, section 3.2: small buffers per pair, and a pool of cells per process.
+/// scalable-intranode-2006, section 3.2: small buffers per pair, and a pool of bounce buffers per process.
 double new_design_bytes(double ranks) {
   return ranks * (ranks - 1) * 32 * 1024 + ranks * 128 * 8 * 1024;
 }
@@ -73,7 +73,8 @@ std::vector<Judgement> judge(const Findings& findings) {
 
 constexpr Claim kClaims[] = {
     {"section 3.3.3, figure 6",
-     "A pool of cells for each process and small buffers for each pair need far less shared memory than 1 "
+     "A pool of bounce buffers for each process and small buffers for each pair need far less shared memory "
+     "than 1 "
      "MiB for each "
      "ordered pair, the more so the more processes there are.",
      "confirmed when the measured memory is below the original design's P * (P - 1) MiB from 4 ranks on, and "

@@ -51,7 +51,7 @@ Status measure(Laboratory& laboratory, Findings& findings) {
     for (int kind = 0; kind < 4; ++kind) {
       Job job;
       job.ranks = laboratory.ranks_with_cores(1 << 16);
-      job.environment = {{"HEARTH_MEMORY_CELLS", kind % 2 == 1 ? "highbw" : "local"}};
+      job.environment = {{"HEARTH_MEMORY_BUFFERS", kind % 2 == 1 ? "highbw" : "local"}};
       job.words = {"ways",
                    "stream",
                    laboratory.quick() ? "65536" : powers_of_two(4096, 4 << 20, 2),
@@ -63,7 +63,7 @@ Status measure(Laboratory& laboratory, Findings& findings) {
       HEARTH_TRY(laboratory.run(job, samples, findings));
     }
   }
-  Plot plot{"All pairs, through cells", "GB/s of a pair", ""};
+  Plot plot{"All pairs, through bounce buffers", "GB/s of a pair", ""};
   for (int kind = 0; kind < 4; ++kind)
     plot.curves.push_back(bandwidth_of(samples, fmt::format("kind{}", kind), kKinds[kind], 1));
   findings.plots = {plot};
@@ -107,9 +107,10 @@ extern const Experiment kPlacement = {
     "memory-placement",
     "High-bandwidth memory under the program's and the library's buffers",
     kManycore2018,
-    "Streams between all pairs of cores, through cells, with the program's buffers bound to usual memory or "
+    "Streams between all pairs of cores, through bounce buffers, with the program's buffers bound to usual "
+    "memory or "
     "to memory of high "
-    "bandwidth, and the cells likewise (HEARTH_MEMORY_CELLS): all four combinations, by turns.",
+    "bandwidth, and the bounce buffers likewise (HEARTH_MEMORY_BUFFERS): all four combinations, by turns.",
     placement::kClaims,
     placement::measure,
     placement::judge,

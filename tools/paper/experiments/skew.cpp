@@ -75,25 +75,26 @@ std::vector<Judgement> judge(const Findings& findings) {
   const bool near = !points.empty() && std::all_of(points.begin(), points.end(), [](const SkewPoint& point) {
     return point.ratio() <= 1 + kSkewLossMax;
   });
-  return {confirmed(
-              flat <= kFlatMax && linear >= kLinearMin,
-              fmt::format(
-                  "of each microsecond that the consumer works, the producer waits {} through buffers and {} "
-                  "by one copy",
-                  three_digits(flat), three_digits(linear))),
+  return {confirmed(flat <= kFlatMax && linear >= kLinearMin,
+                    fmt::format("of each microsecond that the consumer works, the producer waits {} through "
+                                "bounce buffers and {} "
+                                "by one copy",
+                                three_digits(flat), three_digits(linear))),
           confirmed(near, skew_verdict(points))};
 }
 
 constexpr Claim kClaims[] = {
     {"section 3.4, figure 6",
      "Copying once makes the producer wait for a consumer that lags, in proportion to its lag; copying twice "
-     "through buffers "
+     "through bounce buffers "
      "does not.",
-     "confirmed when the producer's time rises by at most 0.1 of the consumer's work through buffers, and by "
+     "confirmed when the producer's time rises by at most 0.1 of the consumer's work through bounce buffers, "
+     "and by "
      "0.8 or more by "
      "one copy, from the least delay to the greatest"},
     {"section 4.2, figure 7",
-     "A library that notices the lag and goes through buffers meanwhile comes close to buffers alone.",
+     "A library that notices the lag and goes through bounce buffers meanwhile comes close to bounce buffers "
+     "alone.",
      "confirmed when the skew-aware way takes at most 10 % more than the better of the two others at every "
      "delay"},
 };
@@ -106,7 +107,8 @@ extern const Experiment kSkew = {
     kHybrid2008,
     "Windows of 64 messages of 16 KiB; the producer writes each and sends it by MPI_Isend, the consumer "
     "receives it and works "
-    "for a multiple of the time of one copy. Three ways take turns in one job: through cells, copied once, "
+    "for a multiple of the time of one copy. Three ways take turns in one job: through bounce buffers, "
+    "copied once, "
     "and as the library "
     "chooses by its own waiting.",
     skew::kClaims,

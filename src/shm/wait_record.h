@@ -1,9 +1,9 @@
-// Wait diagnostics of a rank: a page in its block of the segment that shows why a job does not progress
+// Wait diagnostics of a rank: a record in its block of the segment that shows why a job does not progress
 // (launch/snapshot.h). It stays readable after the rank is killed.
 //
 // Written by the rank under its library's lock, and only after it has waited for a while
 // (p2p/wait_diagnostics.h): a message that arrives in time costs nothing here. Read by other processes, which
-// accept the page if `version` was even and equal before and after reading. A wait that ends only sets the
+// accept it if `version` was even and equal before and after reading. A wait that ends only sets the
 // kind of its entry to none.
 //
 //   counts | unexpected messages | posted receives | communicators named here | waits | polling
@@ -93,8 +93,8 @@ struct QueuedMessage {
   uint64_t bytes;
 };
 
-struct alignas(64) WaitPage {
-  uint32_t version;           // odd while the page is being written
+struct alignas(64) WaitRecord {
+  uint32_t version;           // odd while the record is being written
   uint32_t threads_multiple;  // 1: the program uses MPI_THREAD_MULTIPLE
   uint32_t unexpected_count;  // like all counts here, includes messages that do not fit below
   uint32_t posted_count;
@@ -108,6 +108,6 @@ struct alignas(64) WaitPage {
 };
 
 static_assert(sizeof(AwaitedOperation) == 56 && sizeof(ShownComm) == 128 && sizeof(QueuedMessage) == 24);
-static_assert(sizeof(WaitEntry) % sizeof(uint64_t) == 0 && sizeof(WaitPage) % 64 == 0);
+static_assert(sizeof(WaitEntry) % sizeof(uint64_t) == 0 && sizeof(WaitRecord) % 64 == 0);
 
 }  // namespace hearth::shm

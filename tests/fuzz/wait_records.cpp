@@ -1,5 +1,5 @@
-// Wait diagnostics of a job's ranks, as `hearth why` reads them: numbers of any size anywhere in their pages,
-// which are complete or being written.
+// Wait diagnostics of a job's ranks, as `hearth why` reads them: numbers of any size anywhere in their
+// records, which are complete or being written.
 #include "fuzz.h"
 #include "launch/snapshot.h"
 #include "launch/why.h"
@@ -11,10 +11,10 @@ namespace {
 constexpr int kRanks = 3;
 
 void write_anywhere(fuzz::Input& input, shm::RankBlock& block) {
-  auto* page = reinterpret_cast<std::byte*>(&block.waiting);
+  auto* record = reinterpret_cast<std::byte*>(&block.waiting);
   const uint32_t value = input.take<uint32_t>();
   const size_t words = sizeof block.waiting / sizeof value;
-  std::memcpy(page + input.below(words) * sizeof value, &value, sizeof value);
+  std::memcpy(record + input.below(words) * sizeof value, &value, sizeof value);
 }
 
 void demand_sense(const launch::SeenWait& wait) {

@@ -1,0 +1,117 @@
+#include "shm/buffer_pool.h"
+
+#include <algorithm>
+
+#include "base/atomic.h"
+#include "shm/write_prefetch.h"
+
+namespace hearth::shm {
+namespace {
+
+// The pool allocates memory in steps of this size.
+constexpr size_t kStepBytes = size_t{256} << 10;
+// A run of at least this length is followed by an empty buffer. The reader's processor prefetches beyond the
+// end of such a run and would otherwise take lines from the owner that the owner is about to write. 16 KiB
+// messages gain a fifth (docs/notebook/copying.md).
+constexpr size_t kGuardedBytes = 8192;
+
+}  // namespace
+
+BufferPool::BufferPool(const Segment& segment, int owner)
+    : segment_(&segment),
+      owner_(owner),
+      buffer_bytes_(segment.geometry().buffer_bytes),
+      sent_(segment.geometry().buffer_count, 0),
+      run_of_(segment.geometry().buffer_count) {
+  for (size_t buffer = 0; buffer < run_of_.size(); ++buffer) run_of_[buffer] = static_cast<uint32_t>(buffer);
+}
+
+bool BufferPool::make_room(size_t buffers) {
+  if (buffers <= ready_) return true;
+  const size_t step = std::max(buffers - ready_, std::max<size_t>(kStepBytes / buffer_bytes_, 1));
+  const size_t wanted = std::min(ready_ + step, sent_.size());
+  if (!segment_->reserve_buffers(owner_, static_cast<uint32_t>(ready_),
+                                 static_cast<uint32_t>(wanted - ready_))) {
+    return false;
+  }
+  ready_ = wanted;
+  return true;
+}
+
+// The first of `count` buffers from `first` on that a receiver has not returned; `first + count` if there is
+// none.
+size_t BufferPool::first_busy(size_t first, size_t count) const {
+  for (size_t buffer = first; buffer < first + count; ++buffer) {
+    const uint32_t run = run_of_[buffer];
+    if (!returned(static_cast<int>(run), sent_[run])) return buffer;
+  }
+  return first + count;
+}
+
+int BufferPool::take(size_t bytes, bool gap) {
+  size_t count = std::max<size_t>((bytes + buffer_bytes_ - 1) / buffer_bytes_, 1);
+  if (gap && bytes >= kGuardedBytes) ++count;
+  // One round through the pool: each step passes at least one buffer, and the end is reached at most twice.
+  for (size_t passed = 0; passed <= sent_.size() + count;) {
+    // If memory is short, the pool keeps its present size.
+    if (turn_ + count > sent_.size() || !make_room(turn_ + count)) {
+      if (turn_ == 0) return -1;
+      passed += count;
+      turn_ = 0;
+      over_ = 0;
+      continue;
+    }
+    const size_t busy = first_busy(turn_, count);
+    if (busy < turn_ + count) {
+      passed += busy + 1 - turn_;
+      turn_ = busy + 1;
+      continue;
+    }
+    const size_t first = turn_;
+    turn_ += count;
+    // A longer run that began here before no longer covers the buffers after the new one.
+    for (size_t buffer = turn_; buffer < run_of_.size() && run_of_[buffer] == first; ++buffer) {
+      run_of_[buffer] = static_cast<uint32_t>(buffer);
+    }
+    std::fill_n(run_of_.begin() + static_cast<std::ptrdiff_t>(first), count, static_cast<uint32_t>(first));
+    if (turn_ < ready_) __builtin_prefetch(&segment_->buffer_mark(owner_, run_of_[turn_]));
+    ++sent_[first];
+    return static_cast<int>(first);
+  }
+  return -1;
+}
+
+bool BufferPool::prefetch_for_write(size_t bytes_ahead) {
+  if (!WritePrefetch::enabled()) return false;
+  over_ = std::max(over_, turn_);
+  if (over_ >= std::min(turn_ + bytes_ahead / buffer_bytes_, ready_)) return false;
+  if (first_busy(over_, 1) == over_) return false;
+  std::byte* buffer = memory(static_cast<int>(over_++));
+  // The owner has exclusive access to a free buffer, and its contents are no longer needed.
+  for (size_t at = 0; at < buffer_bytes_; at += kLineBytes) {
+    atomic::store_relaxed(*reinterpret_cast<uint64_t*>(buffer + at), uint64_t{0});
+  }
+  return true;
+}
+
+bool BufferPool::returned(const Segment& segment, int owner, int buffer, uint32_t ticket) {
+  // Pairs with the release store in mark_free(). Both numbers count modulo 2^32.
+  const uint32_t mark = atomic::load_acquire(segment.buffer_mark(owner, static_cast<uint32_t>(buffer)));
+  return static_cast<int32_t>(mark - ticket) >= 0;
+}
+
+uint32_t BufferPool::next_ticket(const Segment& segment, int owner, int buffer) {
+  return atomic::load_relaxed(segment.buffer_mark(owner, static_cast<uint32_t>(buffer))) + 1;
+}
+
+std::byte* BufferPool::memory(int buffer) const {
+  return segment_->buffer_memory(owner_, static_cast<uint32_t>(buffer));
+}
+
+void BufferPool::mark_free(const Segment& segment, int owner, int buffer) {
+  // Pairs with the acquire load in returned(): the reads of the buffer precede the owner's next writes.
+  uint32_t& mark = segment.buffer_mark(owner, static_cast<uint32_t>(buffer));
+  atomic::store_release(mark, atomic::load_relaxed(mark) + 1);
+}
+
+}  // namespace hearth::shm
