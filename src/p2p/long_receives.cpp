@@ -65,7 +65,7 @@ ReceiveStream& LongReceives::make_stream(PeerIndex from, const shm::PacketHeader
   stream->flags = header.flags();
   stream->address = start.address;
   stream->total_bytes = static_cast<int64_t>(start.bytes);
-  stream->keeps_buffers = keep_buffers_ && stream->total_bytes <= buffers_.recycled_bytes_max();
+  stream->keeps_buffers = keep_buffers_ && stream->total_bytes <= buffers_.recycled_bytes_max(from);
   if (start.part.bytes != 0) {
     keep_part(*stream, start.part);
     announce(*stream, start.part.bytes);
