@@ -93,15 +93,38 @@ Status Bridges::know(const ProcessName& name, PeerIndex& peer) {
   return {};
 }
 
+// Pre: the process has no state of another bridge.
+void Bridges::reach_over(const Bridge& bridge, PeerIndex peer) {
+  Runtime& run = runtime();
+  over_[index_of(peer)] = &bridge;
+  run.islands->route(peer, bridge.transport);
+  JobMemory* const memory = memories_.find(name_of(peer).job);
+  shm::ForeignProcess process = {&*bridge.node, nullptr, nullptr};
+  if (memory != nullptr) {
+    process.segment = &memory->segment;
+    // A waker without membarrier has to fence in each segment in which it wakes processes (shm/wait.cpp).
+    if (atomic::load_acquire(run.job.segment.job().fences_needed) != 0)
+      atomic::store_release(memory->segment.job().fences_needed, 1u);
+  }
+  if (memory != nullptr && memory->has_arena) process.arena = &memory->arena;
+  run.node->set_foreign(peer, process);
+}
+
 void Bridges::forget(PeerIndex peer) {
   Runtime& run = runtime();
-  run.islands->route(peer, nullptr);
   run.engine->failure_handler().drop_messages_from(peer);
   run.engine->processes().renew(peer);
+  run.islands->route(peer, nullptr);
+  run.node->set_foreign(peer, {});
   run.deaths->forget(peer);
   std::erase(suspects_, peer);
+  const uint64_t job = others_[index_of(peer)]->job;
   others_[index_of(peer)].reset();
   over_[index_of(peer)] = nullptr;
+  const bool is_last = std::none_of(others_.begin(), others_.end(), [job](const auto& other) {
+    return other.has_value() && other->job == job;
+  });
+  if (is_last) memories_.unmap(job);
 }
 
 // Connections.
@@ -120,6 +143,22 @@ bool Bridges::has_number(uint32_t number) const {
                      [number](const Bridge& bridge) { return bridge.number == number; });
 }
 
+std::vector<JobFileNumbers> Bridges::files_of(std::span<const ProcessName> names) {
+  const launch::Bootstrap& own = runtime().job;
+  std::vector<JobFileNumbers> files;
+  for (const ProcessName& name : names) {
+    const auto is_same = [&name](const JobFileNumbers& one) { return one.job == name.job; };
+    if (std::any_of(files.begin(), files.end(), is_same)) continue;
+    if (name.job == own_job()) {
+      files.push_back({name.job, own.segment.descriptor(), own.arena.usable() ? own.arena.descriptor() : -1});
+    } else if (const JobMemory* memory = memories_.find(name.job); memory != nullptr) {
+      files.push_back(
+          {name.job, memory->segment.descriptor(), memory->has_arena ? memory->arena.descriptor() : -1});
+    }
+  }
+  return files;
+}
+
 Status Bridges::make_segment(size_t processes, uint32_t ring_lines, shm::Segment& segment) {
   shm::SegmentPlan plan = shm::SegmentPlan::for_ranks(static_cast<uint32_t>(processes));
   plan.ring_lines = std::min(plan.ring_lines, ring_lines);
@@ -132,7 +171,7 @@ Status Bridges::make_segment(size_t processes, uint32_t ring_lines, shm::Segment
 }
 
 Status Bridges::attach(shm::Segment segment, uint32_t number, const std::vector<ProcessName>& names,
-                       bool& taken, Bridge*& attached) {
+                       std::vector<JobFiles> files, bool& taken, Bridge*& attached) {
   Runtime& run = runtime();
   taken = has_number(number);
   if (taken) return {};
@@ -154,18 +193,24 @@ Status Bridges::attach(shm::Segment segment, uint32_t number, const std::vector<
   }
   const int own_place = places[static_cast<size_t>(run.job.rank)];
   shm::RankBlock& block = bridge.segment.rank(own_place);
+  for (JobFiles& one : files) {
+    if (one.job != own_job()) memories_.map(std::move(one));
+  }
   block.place = shm::node().block().place;
+  block.home_rank = static_cast<uint32_t>(run.node->local_rank()) + 1;
+  block.maps_peers = std::all_of(names.begin(), names.end(), [this](const ProcessName& name) {
+    return name.job == own_job() || memories_.find(name.job) != nullptr;
+  });
   bridge.node.emplace(bridge.segment, own_place, nullptr, std::move(places));
   bridge.transport = &run.islands->add_bridge(*bridge.node);
   // Pairs with the acquire load in check_liveness(): the PID is stored.
   atomic::store_release(block.phase, static_cast<uint32_t>(shm::RankPhase::initialized));
   for (const PeerIndex peer : bridge.peers) {
     if (!is_foreign(peer)) continue;
-    const Bridge*& over = over_[index_of(peer)];
+    const Bridge* const over = over_[index_of(peer)];
     if (over != nullptr && !has_left(over->node->block_of(peer))) continue;
     if (over != nullptr) run.engine->processes().renew(peer);
-    over = &bridge;
-    run.islands->route(peer, bridge.transport);
+    reach_over(bridge, peer);
   }
   attached = &bridge;
   return {};
@@ -215,8 +260,7 @@ void Bridges::leave(std::list<Bridge>::iterator bridge) {
       continue;
     }
     run.engine->processes().renew(peer);
-    over_[index_of(peer)] = &*other;
-    run.islands->route(peer, other->transport);
+    reach_over(*other, peer);
   }
   run.islands->remove_bridge(*bridge->transport);
   run.children.parted(bridge->number);
@@ -302,8 +346,12 @@ void Bridges::note_death(const Bridge& bridge, PeerIndex peer) {
 }
 
 void Bridges::finalize() {
-  for (const Bridge& bridge : bridges_) announce_departure(bridge);
   p2p::Engine& engine = p2p::engine();
+  for (size_t index = 0; index < others_.size(); ++index) {
+    if (others_[index].has_value())
+      engine.processes().release_buffers(runtime().job.size + static_cast<PeerIndex>(index));
+  }
+  for (const Bridge& bridge : bridges_) announce_departure(bridge);
   for (const Bridge& bridge : bridges_) {
     engine.wait_until(
         [&] {

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "abi/job_files.h"
 #include "base/contexts.h"
 #include "base/os_io.h"
 #include "base/peer_index.h"
@@ -59,13 +60,16 @@ class Bridges {
   /// A number that no connection of this process has; random, so that concurrent connections of different
   /// processes rarely choose the same one.
   uint32_t propose_number() const;
+  /// The files of the jobs of these processes, as far as this process has them. Valid until it leaves them.
+  std::vector<JobFileNumbers> files_of(std::span<const ProcessName> names);
   /// The segment for a bridge between processes, to be attached by all of them. `ring_lines`: the length of
   /// rings that all members can use.
   static Status make_segment(size_t processes, uint32_t ring_lines, shm::Segment& segment);
   /// Attaches to a bridge. `names`: its processes by place, including this one. `taken` is set, without an
-  /// error, if this process uses the number already. Every member has to attach before any member sends.
-  Status attach(shm::Segment segment, uint32_t number, const std::vector<ProcessName>& names, bool& taken,
-                Bridge*& bridge);
+  /// error, if this process uses the number already. `files`: those of the jobs of the processes. Every
+  /// member has to attach before any member sends.
+  Status attach(shm::Segment segment, uint32_t number, const std::vector<ProcessName>& names,
+                std::vector<JobFiles> files, bool& taken, Bridge*& bridge);
   /// Leaves a bridge that no communicator has used.
   void detach(Bridge& bridge);
   /// Leaves all bridges that no communicator needs any more. With `wait`, waits until what these processes
@@ -98,8 +102,10 @@ class Bridges {
   bool is_quiet(const Bridge& bridge) const;
   void leave(std::list<Bridge>::iterator bridge);
   void forget(PeerIndex peer);
+  void reach_over(const Bridge& bridge, PeerIndex peer);
   void note_death(const Bridge& bridge, PeerIndex peer);
 
+  JobMemories memories_;
   std::list<Bridge> bridges_;  // at stable addresses
   std::vector<const Bridge*>
       over_;  // by PeerIndex less the size of the job: the bridge by which it is reached

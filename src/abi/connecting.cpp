@@ -75,8 +75,10 @@ class Connecting {
 
   Status try_once(const Caller& caller, Outcome& outcome) {
     os::Descriptor bridge;
+    files_.clear();
     Status status;
     if (is_root()) status = accepts_ ? offer(caller, bridge) : take_offer(caller, bridge);
+    if (is_root() && status.ok() && answer_.has_bridge != 0) swap_files(caller);
     HEARTH_TRY(tell_outcome(comm_, root_, status));
     HEARTH_TRY(tell_answer());
     Outcome own = kAttached;
@@ -173,6 +175,18 @@ class Connecting {
     return {};
   }
 
+  // The roots exchange the files of their groups' jobs; without them the connection works too.
+  void swap_files(const Caller& caller) {
+    Bridges& bridges = runtime().bridges;
+    static_cast<void>(
+        send_job_files(caller.socket.number(), {}, bridges.files_of(bridges.names_of(comm_.group->peers))));
+    std::vector<std::byte> packet(kJobFilesBytesMax);
+    std::vector<os::Descriptor> descriptors;
+    const intptr_t bytes = receive(caller, packet, descriptors);
+    if (bytes > 0)
+      files_ = received_job_files(std::span(packet).first(static_cast<size_t>(bytes)), descriptors);
+  }
+
   intptr_t receive(const Caller& caller, std::span<std::byte> packet,
                    std::vector<os::Descriptor>& descriptors) {
     intptr_t bytes = 0;
@@ -211,14 +225,15 @@ class Connecting {
     return {};
   }
 
-  /// The descriptor goes from the root to the other processes of the group over local sockets.
+  /// The descriptors go from the root to the other processes of the group over local sockets.
   Outcome pass_on_and_attach(os::Descriptor bridge, Status& status) {
     status = pass_on(bridge);
     shm::Segment segment;
     if (status.ok()) status = shm::Segment::attach(bridge.release(), segment);
     bool taken = false;
     if (status.ok()) {
-      status = runtime().bridges.attach(std::move(segment), answer_.number, names_, taken, bridge_);
+      status = runtime().bridges.attach(std::move(segment), answer_.number, names_, std::move(files_), taken,
+                                        bridge_);
     }
     if (taken) return kTaken;
     if (status.ok()) chaos::at(chaos::Point::bridge_attached);
@@ -244,14 +259,18 @@ class Connecting {
   Status hand_out(Port& port, const os::Descriptor& bridge) {
     int missing = comm_.size - 1;
     const int descriptor = bridge.number();
+    std::vector<JobFileNumbers> files;
+    for (const JobFiles& one : files_) {
+      if (one.segment.open()) {
+        files.push_back({one.job, one.segment.number(), one.arena.open() ? one.arena.number() : -1});
+      }
+    }
     const bool served = wait_for_sockets(
         comm_, [&port](std::vector<int>& waited) { port.append_descriptors(waited); },
         [&] {
           Caller caller;
           while (missing > 0 && port.next_caller(caller)) {
-            uint32_t word = 0;
-            static_cast<void>(
-                os::send_packet(caller.socket.number(), bytes_of(word), std::span(&descriptor, 1)));
+            static_cast<void>(send_job_files(caller.socket.number(), std::span(&descriptor, 1), files));
             --missing;
           }
           return missing == 0;
@@ -264,12 +283,15 @@ class Connecting {
   Status fetch(const std::string& port, os::Descriptor& bridge) {
     Caller caller;
     HEARTH_TRY(call_port(port, {runtime().bridges.name_of(p2p::engine().self())}, 0, caller.socket));
-    uint32_t word = 0;
+    std::vector<std::byte> packet(kJobFilesBytesMax);
     std::vector<os::Descriptor> descriptors;
-    if (receive(caller, bytes_of(word), descriptors) <= 0 || descriptors.empty()) {
+    const intptr_t bytes = receive(caller, packet, descriptors);
+    if (bytes <= 0 || descriptors.empty()) {
       return fail(MPI_ERR_OTHER, "the root of the group did not pass the connection on");
     }
     bridge = std::move(descriptors[0]);
+    files_ = received_job_files(std::span(packet).first(static_cast<size_t>(bytes)),
+                                std::span(descriptors).subspan(1));
     return {};
   }
 
@@ -310,6 +332,7 @@ class Connecting {
   const bool accepts_;
   Answer answer_ = {};
   std::vector<ProcessName> names_;
+  std::vector<JobFiles> files_;  // of the jobs of the other group
   Bridge* bridge_ = nullptr;
 };
 

@@ -86,8 +86,7 @@ void record_lost_rank(p2p::PeerIndex process, p2p::PeerIndex from) {
 Status make_transport(Runtime& run) {
   auto near = std::make_unique<transport::ShmTransport>(*run.node);
   const auto take = [&run](std::unique_ptr<transport::Transport> home) {
-    run.islands =
-        std::make_unique<transport::Islands>(std::move(home), run.job.size, run.node->block().asleep);
+    run.islands = std::make_unique<transport::Islands>(std::move(home), run.job.size, *run.node);
   };
   if (run.node->has_all()) {
     take(std::move(near));

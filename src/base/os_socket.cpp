@@ -24,7 +24,6 @@ using chaos::Call;
 using chaos::refuses;
 
 constexpr int kWaitingMax = 4096;  // connections that wait to be accepted
-constexpr size_t kDescriptorsMax = 8;
 
 // An abstract name begins with a zero byte and is not terminated by one. Returns the length of the address; 0
 // with errno if the name is too long.
@@ -41,7 +40,7 @@ socklen_t fill_address(const std::string& name, sockaddr_un& address) {
 
 // Control message that carries descriptors.
 struct alignas(cmsghdr) ControlRoom {
-  std::array<char, CMSG_SPACE(kDescriptorsMax * sizeof(int))> bytes = {};
+  std::array<char, CMSG_SPACE(kPacketDescriptorsMax * sizeof(int))> bytes = {};
 };
 
 }  // namespace
@@ -259,7 +258,7 @@ bool send_packet(int socket, std::span<const std::byte> packet, std::span<const 
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
   ControlRoom room;
-  if (!descriptors.empty() && descriptors.size() <= kDescriptorsMax) {
+  if (!descriptors.empty() && descriptors.size() <= kPacketDescriptorsMax) {
     message.msg_control = room.bytes.data();
     message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
     cmsghdr* control = CMSG_FIRSTHDR(&message);

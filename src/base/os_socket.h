@@ -53,7 +53,9 @@ bool wait_readable(std::span<const int> descriptors, int timeout_ms);
 int64_t user_behind(int socket);
 int64_t own_user();
 
-/// Sends one packet together with descriptors; false with errno.
+/// Descriptors of one packet.
+constexpr size_t kPacketDescriptorsMax = 32;
+/// Sends one packet together with descriptors; false with errno. Pre: at most kPacketDescriptorsMax of them.
 bool send_packet(int socket, std::span<const std::byte> packet, std::span<const int> descriptors);
 /// Receives one packet and returns its length, which exceeds the buffer if the packet was truncated; 0 if the
 /// peer has closed the connection; -1 with errno. Received descriptors are close-on-exec.

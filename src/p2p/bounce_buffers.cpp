@@ -19,6 +19,7 @@ int64_t share_of_pool(size_t fragment_bytes_max, int processes) {
 BounceBuffers::BounceBuffers(PeerIndex self, const PeerRoom& room, transport::Transport& transport,
                              DeferredWork& deferred, const FatalErrors& errors)
     : self_(self),
+      home_size_(room.count),
       runs_(transport.bounce_buffers()),
       deferred_(deferred),
       errors_(errors),
@@ -27,6 +28,11 @@ BounceBuffers::BounceBuffers(PeerIndex self, const PeerRoom& room, transport::Tr
 
 BounceBuffers::~BounceBuffers() {
   for (PeerIndex peer = 0; peer < static_cast<PeerIndex>(recycled_.size()); ++peer) release_recycled(peer);
+}
+
+// Processes of other jobs together keep at most half of what those of the own job may keep.
+int64_t BounceBuffers::foreign_recycled_bytes_max() const {
+  return share_of_pool(runs_.part_bytes_max(), static_cast<int>(recycled_.size())) / 2;
 }
 
 int BounceBuffers::take(PeerIndex to, size_t bytes, bool gap) {
@@ -64,6 +70,11 @@ void BounceBuffers::drop(PeerIndex from, const Fragment& fragment) {
 void BounceBuffers::release_recycled(PeerIndex peer) {
   while (!recycled(peer).empty()) deferred_.release(peer, recycled(peer).take());
   deferred_.release_now();
+}
+
+void BounceBuffers::forget(PeerIndex process) {
+  release_recycled(process);
+  std::replace(receivers_.begin(), receivers_.end(), process, PeerIndex{MPI_PROC_NULL});
 }
 
 void BounceBuffers::reclaim(PeerIndex process) {

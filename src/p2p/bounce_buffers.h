@@ -27,8 +27,15 @@ class BounceBuffers {
   BounceBuffers(const BounceBuffers&) = delete;
   BounceBuffers& operator=(const BounceBuffers&) = delete;
 
-  /// Longest message whose buffers may be kept, and most bytes kept per peer.
-  int64_t recycled_bytes_max() const { return recycled_bytes_max_; }
+  /// Longest message whose buffers may be kept, and most bytes kept per peer. The two processes of a pair of
+  /// different jobs may have different limits, see may_be_kept().
+  int64_t recycled_bytes_max(PeerIndex peer) const {
+    return __builtin_expect(peer < home_size_, 1) ? recycled_bytes_max_ : foreign_recycled_bytes_max();
+  }
+  /// Whether that process may keep the buffers of a message of this length.
+  bool may_be_kept(PeerIndex to, int64_t bytes) const {
+    return to >= home_size_ || bytes <= recycled_bytes_max_;
+  }
   RecycledBuffers& recycled(PeerIndex peer) { return recycled_[static_cast<size_t>(peer)]; }
 
   // Runs that this process fills.
@@ -57,12 +64,17 @@ class BounceBuffers {
   void release_recycled(PeerIndex peer);
   /// Reclaims the runs of the own pool that a dead process has not released.
   void reclaim(PeerIndex process);
+  /// This process leaves another one (MPI_Comm_disconnect), and no packet of it comes any more: releases the
+  /// runs kept for it. It releases those that it keeps.
+  void forget(PeerIndex process);
   [[noreturn, gnu::cold]] void refuse(PeerIndex from, const Fragment& fragment) const;
 
  private:
   [[gnu::cold]] void grow_receivers(size_t buffers);
+  int64_t foreign_recycled_bytes_max() const;
 
   const PeerIndex self_;
+  const PeerIndex home_size_;  // processes of the own job
   transport::BounceBuffers& runs_;
   DeferredWork& deferred_;
   const FatalErrors& errors_;

@@ -51,7 +51,8 @@ class SendingByMethod final : public single_copy::Copier {
   const std::byte* const data_;
 };
 
-single_copy::Message message_of(PeerIndex helper, const CooperativeRequest& cooperative_request,
+/// `helper`: the local rank of this process.
+single_copy::Message message_of(int helper, const CooperativeRequest& cooperative_request,
                                 const single_copy::PieceSizes& sizes) {
   return {single_copy::copy_mark(static_cast<uint16_t>(helper),
                                  static_cast<uint16_t>(cooperative_request.number)),
@@ -166,21 +167,22 @@ CopyOffers::Answer CopyOffers::copy_share(const Request& request, uint8_t flags,
   }
 }
 
-// Returns false if the buffer is not inside the receiver's arena slice, or if there is no arena.
+// Returns false if the buffer is not inside the receiver's arena slice, or if there is no arena. The slices
+// of another job may have another length.
 bool CopyOffers::copy_share_in_arena(const Request& request, const CooperativeRequest& cooperative_request) {
   if (arena_ == nullptr) return false;
-  const size_t slice_bytes = arena_->slice_bytes();
+  const PeerIndex receiver = request.key.peer;
+  const size_t slice_bytes = pairs_.is_home(receiver) ? arena_->slice_bytes() : SIZE_MAX;
   if (cooperative_request.to > slice_bytes ||
       cooperative_request.bytes > slice_bytes - cooperative_request.to) {
     return false;
   }
-  const PeerIndex receiver = request.key.peer;
-  std::byte* to = arena_->memory_of(access_.local_rank_of(receiver), cooperative_request.to,
-                                    static_cast<size_t>(cooperative_request.bytes));
+  std::byte* to = access_.arena_memory_of(receiver, cooperative_request.to,
+                                          static_cast<size_t>(cooperative_request.bytes));
   if (to == nullptr) return true;  // this process has no address space left for the slice
   SendingInArena copier(to, first_byte(request));
   const single_copy::Message message =
-      message_of(access_.self(), cooperative_request, single_copy::kPlainPieces);
+      message_of(access_.own_local_rank(receiver), cooperative_request, single_copy::kPlainPieces);
   counters_.bytes_copied_by_sender +=
       single_copy::send_pieces(access_.control_block(receiver), message, copier).bytes;
   return true;
@@ -191,11 +193,11 @@ void CopyOffers::copy_share_by_method(const Request& request, const CooperativeR
   single_copy::Method* method = access_.writer_of(receiver);
   if (method == nullptr || !access_.has_control_blocks(receiver)) return;
   const CmaAccess access(access_.counted_block(receiver, *method),
-                         pairs_.know(receiver).protocol.cma_accesses_max, access_.own_local_rank());
+                         pairs_.know(receiver).protocol.cma_accesses_max, access_.own_local_rank(receiver));
   if (!access.allowed()) return;
   SendingByMethod copier(*method, access_.target_of(receiver), cooperative_request.to, first_byte(request));
   const single_copy::Message message =
-      message_of(access_.self(), cooperative_request, single_copy::kSystemPieces);
+      message_of(access_.own_local_rank(receiver), cooperative_request, single_copy::kSystemPieces);
   const single_copy::SenderPart sender_part =
       single_copy::send_pieces(access_.control_block(receiver), message, copier);
   if (sender_part.refused) access_.refuse_writing(receiver);
@@ -208,7 +210,7 @@ uint8_t CopyOffers::write_alone(const Request& request, const CooperativeRequest
   single_copy::Method* method = access_.writer_of(receiver);
   if (method != nullptr) {
     const CmaAccess access(access_.counted_block(receiver, *method),
-                           pairs_.know(receiver).protocol.cma_accesses_max, access_.own_local_rank());
+                           pairs_.know(receiver).protocol.cma_accesses_max, access_.own_local_rank(receiver));
     if (!access.allowed()) return kNotWritten;
     if (method->write(access_.target_of(receiver), cooperative_request.to, first_byte(request),
                       static_cast<size_t>(cooperative_request.bytes))) {

@@ -42,7 +42,7 @@ Engine::Engine(const EngineSetup& setup)
     : transport_(*setup.transport),
       errors_(setup.self, setup.fatal, matching_.unexpected()),
       requests_(setup.self, matching_.posted(), errors_),
-      processes_(setup.size, setup.size_max, deferred_, setup.new_context),
+      processes_(setup.size, setup.size_max, deferred_, buffers_, setup.new_context),
       failures_(processes_.set(), setup.liveness),
       pairs_(
           processes_.set(), setup.relation, transport_, arena_of(setup),

@@ -70,7 +70,7 @@ ReceiveStream& LongReceives::make_stream(PeerIndex from, const shm::PacketHeader
   stream->flags = header.flags();
   stream->address = start.address;
   stream->total_bytes = static_cast<int64_t>(start.bytes);
-  stream->keeps_buffers = keep_buffers_ && stream->total_bytes <= buffers_.recycled_bytes_max();
+  stream->keeps_buffers = keep_buffers_ && stream->total_bytes <= buffers_.recycled_bytes_max(from);
   if (start.fragment.bytes != 0) {
     keep_fragment(*stream, start.fragment);
     announce(*stream, start.fragment.bytes);

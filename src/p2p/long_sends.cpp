@@ -70,7 +70,7 @@ bool LongSends::start(Request& request, bool held) {
   }
   stream->request = &request;
   request.send_stream = stream;
-  const bool recycles = bytes <= buffers_.recycled_bytes_max() && !buffers_.recycled(to).one_way();
+  const bool recycles = bytes <= buffers_.recycled_bytes_max(to) && !buffers_.recycled(to).one_way();
   // A sample needs new buffers.
   if (offers_.take_sample_due(to)) buffers_.release_recycled(to);
   stream->begin(bytes, recycles, pairs_.at(to).store_policy.streams(), pairs_.limits_for(request.key));
@@ -191,7 +191,7 @@ bool LongSends::fill_fragment(SendStream& stream, Fragment& fragment) {
       owner, buffer, runs_.ticket(owner, buffer)};
   chaos::at(chaos::Point::buffer_taken);
   ++stream.in_flight;
-  buffers_.recycled(to).sent(bytes, buffers_.recycled_bytes_max());
+  buffers_.recycled(to).sent(bytes, buffers_.recycled_bytes_max(to));
 
   const auto length = static_cast<size_t>(bytes);
   std::byte* memory = runs_.memory(owner, buffer, length);
@@ -213,9 +213,10 @@ bool LongSends::fill_fragment(SendStream& stream, Fragment& fragment) {
 // otherwise. Rarely needed: messages whose buffers may be recycled normally fit the limit of fragments in
 // flight and the pool, unless memory is short.
 void LongSends::recall(SendStream& stream) {
-  if (stream.recalled || stream.total_bytes > buffers_.recycled_bytes_max()) return;
+  const PeerIndex to = stream.request->key.peer;
+  if (stream.recalled || !buffers_.may_be_kept(to, stream.total_bytes)) return;
   stream.recalled = true;
-  answers_.send(stream.request->key.peer, PacketKind::recall, 0, RequestTable::cookie_of(*stream.request));
+  answers_.send(to, PacketKind::recall, 0, RequestTable::cookie_of(*stream.request));
 }
 
 void LongSends::note_answer(PeerIndex from, const Fragment& fragment) {

@@ -10,7 +10,6 @@ MemoryAccess::MemoryAccess(PeerIndex self, const PeerRoom& room, transport::Tran
                            const shm::Node* node, const std::vector<single_copy::Method*>& methods,
                            profile::Recorder* recorder)
     : self_(self),
-      home_size_(room.count),
       transport_(transport),
       node_(node),
       methods_(methods),
@@ -48,7 +47,9 @@ single_copy::Method* MemoryAccess::writer_of(PeerIndex peer) {
 
 // Only processes on this machine have slots in the control block.
 void MemoryAccess::reap(PeerIndex process) const {
-  if (has_control_blocks(process)) CmaAccess::end_of(control_block(self_), local_rank_of(process));
+  if (has_control_blocks(process)) {
+    CmaAccess::end_of(own_control_block(process), local_rank_of(process));
+  }
 }
 
 }  // namespace hearth::p2p

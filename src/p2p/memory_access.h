@@ -41,17 +41,32 @@ class MemoryAccess {
   void refuse_writing(PeerIndex peer) { of(peer).writing = Ability::refused; }
 
   PeerIndex self() const { return self_; }
-  /// The local rank, by which the arena and the control blocks address a process; -1 on another machine or
-  /// in another job.
+  // This process and another one share copies in the segment that both are in: that of the job, or that of a
+  // bridge to another job. There they have control blocks and local ranks, by which both address each other.
+  /// Whether there is such a segment.
+  bool has_control_blocks(PeerIndex peer) const { return shared_with(peer) != nullptr; }
+  /// The local rank; without control blocks, any number by which both sides know the process.
   int local_rank_of(PeerIndex peer) const {
-    if (peer >= home_size_) return -1;
-    return node_ == nullptr ? static_cast<int>(peer) : node_->local_rank_of(peer);
+    const shm::Node* node = shared_with(peer);
+    return node == nullptr ? static_cast<int>(peer) : node->local_rank_of(peer);
   }
-  int own_local_rank() const { return local_rank_of(self_); }
-  /// Whether this process and another one can share copies.
-  bool has_control_blocks(PeerIndex peer) const { return node_ != nullptr && local_rank_of(peer) >= 0; }
+  /// The local rank of this process in the segment that it shares with a peer.
+  int own_local_rank(PeerIndex peer) const {
+    const shm::Node* node = shared_with(peer);
+    return node == nullptr ? static_cast<int>(self_) : node->local_rank();
+  }
   /// Pre: has_control_blocks(peer).
-  shm::CopyControlBlock& control_block(PeerIndex peer) const { return node_->block_of(peer).control_block; }
+  shm::CopyControlBlock& control_block(PeerIndex peer) const {
+    return shared_with(peer)->block_of(peer).control_block;
+  }
+  /// That of this process, for copies from that peer. Pre: has_control_blocks(peer).
+  shm::CopyControlBlock& own_control_block(PeerIndex peer) const {
+    return shared_with(peer)->block().control_block;
+  }
+  /// Address of memory in the peer's arena slice; nullptr if it cannot be mapped here.
+  std::byte* arena_memory_of(PeerIndex peer, uint64_t offset, size_t bytes) const {
+    return node_ == nullptr ? nullptr : node_->arena_memory_of(peer, offset, bytes);
+  }
   /// The control block that counts concurrent accesses to that process's memory; nullptr if they are not
   /// counted.
   shm::CopyControlBlock* counted_block(PeerIndex peer, const single_copy::Method& method) const {
@@ -69,11 +84,13 @@ class MemoryAccess {
     single_copy::Target target;
   };
 
+  const shm::Node* shared_with(PeerIndex peer) const {
+    return node_ == nullptr ? nullptr : node_->shared_with(peer);
+  }
   Access& of(PeerIndex peer) { return accesses_[static_cast<size_t>(peer)]; }
   const Access& of(PeerIndex peer) const { return accesses_[static_cast<size_t>(peer)]; }
 
   const PeerIndex self_;
-  const PeerIndex home_size_;  // processes of the own job
   transport::Transport& transport_;
   const shm::Node* const node_;
   const std::vector<single_copy::Method*> methods_;

@@ -139,9 +139,8 @@ void OfferedCopies::copy_from_self(const ReceiveStream& stream, const Request& r
 }
 
 bool OfferedCopies::copy_from_arena(ReceiveStream& stream, const Request& request, size_t bytes) {
-  if (arena_ == nullptr || !arena_->usable()) return false;
-  const std::byte* data = arena_->memory_of(access_.local_rank_of(stream.from), stream.address,
-                                            static_cast<size_t>(stream.total_bytes));
+  const std::byte* data =
+      access_.arena_memory_of(stream.from, stream.address, static_cast<size_t>(stream.total_bytes));
   if (data == nullptr) return false;
   if (!datatype::is_one_run(*request.type, request.count)) {
     datatype::unpack(*request.type, request.buffer, 0, data, bytes);
@@ -150,7 +149,7 @@ bool OfferedCopies::copy_from_arena(ReceiveStream& stream, const Request& reques
   std::byte* const to = first_byte(request);
   shm::Exposure exposure;  // the sender may write there until copy_together() returns
   if (bytes >= pairs_.limits_for(stream.from, request.key.context).cooperative_bytes_min &&
-      stream.from != access_.self()) {
+      arena_ != nullptr && stream.from != access_.self()) {
     exposure = arena_->expose(to, bytes);
   }
   if (exposure) {
@@ -172,7 +171,7 @@ OfferedCopies::Copied OfferedCopies::copy_by_method(ReceiveStream& stream, const
   single_copy::Method* method = access_.reader_of(stream.from);
   if (method != nullptr && (bytes < limits.single_copy_write_bytes_min || peer.writing_declined)) {
     const CmaAccess access(access_.counted_block(stream.from, *method), limits.cma_accesses_max,
-                           access_.own_local_rank());
+                           access_.own_local_rank(stream.from));
     if (!access.allowed()) return Copied::not_now;
     ReceivingByMethod copier(transport_, stream, to, *method, access_.target_of(stream.from));
     if (together ? copy_together(stream, address, kByMethod, bytes, single_copy::kSystemPieces, copier)
@@ -204,9 +203,10 @@ bool OfferedCopies::request_cooperation(const ReceiveStream& stream,
 // the request arrives in time.
 bool OfferedCopies::copy_together(const ReceiveStream& stream, uint64_t to, uint8_t flags, size_t bytes,
                                   const single_copy::PieceSizes& sizes, single_copy::Copier& copier) {
-  shm::CopyControlBlock& control_block = access_.control_block(access_.self());
+  shm::CopyControlBlock& control_block = access_.own_control_block(stream.from);
   const uint16_t number = ++of(stream.from).copied_together;
-  const uint32_t mark = single_copy::copy_mark(static_cast<uint16_t>(stream.from), number);
+  const uint32_t mark =
+      single_copy::copy_mark(static_cast<uint16_t>(access_.local_rank_of(stream.from)), number);
   const single_copy::Message message = {mark, bytes, sizes};
   const single_copy::Piece first = single_copy::open_control_block(control_block, message);
   if (!request_cooperation(stream, {to, bytes, number}, flags)) return copier.copy({0, bytes});

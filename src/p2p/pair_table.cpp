@@ -31,8 +31,7 @@ PairProtocol PairTable::limits_of(PeerIndex peer, const Pair& pair, const tune::
     limits.single_copy_bytes_min = limits.single_copy_measured_bytes_min = limits.arena_bytes_min =
         tune::kNever;
   }
-  // Processes of other jobs have another arena.
-  if (arena_ == nullptr || !arena_->usable() || peer >= room_.count) limits.arena_bytes_min = tune::kNever;
+  if (arena_ == nullptr || !arena_->usable()) limits.arena_bytes_min = tune::kNever;
   return limits;
 }
 

@@ -40,6 +40,8 @@ class PairTable {
 
   int size() const { return static_cast<int>(pairs_.size()); }
   const PeerRoom& room() const { return room_; }
+  /// Whether the process is of the own job.
+  bool is_home(PeerIndex peer) const { return peer < room_.count; }
   /// The pair, as far as it is known.
   Pair& at(PeerIndex peer) { return pairs_[static_cast<size_t>(peer)]; }
   /// Looks the thresholds up at the first message.

@@ -18,11 +18,9 @@ namespace {
 constexpr uint64_t kSlicesPerMemory = 2;
 constexpr uint64_t kSliceBytesUsual = uint64_t{1} << 30;
 // Smaller slices are not useful.
-constexpr uint64_t kSliceBytesMin = uint64_t{64} << 20;
+constexpr uint64_t kSliceBytesMin = ArenaSlices::kSliceBytesMin;
 // All slices together: a quarter of the 47-bit address space of a process.
 constexpr uint64_t kArenaBytesMax = uint64_t{1} << 45;
-// A peer's slice is made accessible in steps of this length.
-constexpr uint64_t kAccessibleStep = uint64_t{4} << 20;
 // If the address space is limited, the arena takes at most 1/4 of it; the program needs the rest.
 constexpr uint64_t kAddressSpaceShare = 4;
 
@@ -46,7 +44,6 @@ Arena::Arena(Arena&& other) noexcept {
 
 Arena& Arena::operator=(Arena&& other) noexcept {
   std::swap(base_, other.base_);
-  std::swap(slice_bytes_, other.slice_bytes_);
   std::swap(slices_, other.slices_);
   std::swap(used_, other.used_);
   std::swap(exposures_, other.exposures_);
@@ -56,18 +53,13 @@ Arena& Arena::operator=(Arena&& other) noexcept {
   std::swap(self_, other.self_);
   std::swap(is_child_, other.is_child_);
   std::swap(heap_is_reachable_, other.heap_is_reachable_);
-  std::swap(file_, other.file_);
-  std::swap(identity_, other.identity_);
   std::swap(reason_, other.reason_);
   return *this;
 }
 
 void Arena::forget() {
   ignore_forks_for(*this);
-  for (const PeerSlice& slice : slices_) {
-    if (slice.begin != nullptr) os::release(slice.begin, slice_bytes_);
-  }
-  slices_.clear();
+  slices_ = {};
   base_ = nullptr;
 }
 
@@ -93,14 +85,8 @@ Status Arena::create(uint32_t rank_count, Arena& arena) {
                 "%u windows of %llu MiB or more do not fit. Remedy: raise the limits of ulimit -v and -f",
                 rank_count, number(kSliceBytesMin >> 20));
   }
-  os::Descriptor file(os::create_sparse_memory("hearth arena", slice * rank_count));
-  if (!file.open()) {
-    return fail(MPI_ERR_NO_MEM, "cannot make a sparse memory file of %llu bytes: memfd_create: %s",
-                number(slice * rank_count), std::strerror(errno));
-  }
   Arena made;
-  made.file_ = std::move(file);
-  made.slice_bytes_ = slice;
+  HEARTH_TRY(ArenaSlices::create(rank_count, slice, made.slices_));
   made.reason_ = "it is mapped by ranks only";
   arena = std::move(made);
   return {};
@@ -108,64 +94,18 @@ Status Arena::create(uint32_t rank_count, Arena& arena) {
 
 Status Arena::attach(os::Descriptor file, uint32_t rank_count, int self, Arena& arena) {
   HEARTH_CHECK(rank_count > 0 && self >= 0 && static_cast<uint32_t>(self) < rank_count);
-  const uint64_t bytes = os::file_bytes(file.number());
-  const uint64_t slice = bytes / rank_count;
-  if (slice < kSliceBytesMin || !std::has_single_bit(slice) || slice * rank_count != bytes) {
-    return fail(MPI_ERR_OTHER,
-                "the file that was handed over is not the arena of %u ranks: it has %llu bytes", rank_count,
-                number(bytes));
-  }
   Arena made;
   made.self_ = self;
-  made.slice_bytes_ = slice;
-  auto* base = static_cast<std::byte*>(os::reserve_shared(file.number(), made.file_offset(), slice));
-  if (base == nullptr) {
+  HEARTH_TRY(ArenaSlices::open(std::move(file), rank_count, made.slices_));
+  made.base_ = made.slices_.map_own(self);
+  if (made.base_ == nullptr) {
     return fail(MPI_ERR_NO_MEM,
                 "cannot map a window of %llu bytes: %s. Remedy: raise the limit on address space (ulimit -v)",
-                number(slice), std::strerror(errno));
+                number(made.slice_bytes()), std::strerror(errno));
   }
-  os::set_close_on_exec(file.number(), true);
-  made.slices_.resize(rank_count);
-  made.base_ = base;
-  made.slices_[static_cast<size_t>(self)] = {base, {slice / 2, slice}};
-  made.identity_ = os::identity_of(file.number());
-  made.file_ = std::move(file);
   made.reason_.clear();
   arena = std::move(made);
   return {};
-}
-
-// A program that closes all descriptors may have closed this one and opened another file under its number.
-bool Arena::has_file() const {
-  return file_.open() && os::identity_of(file_.number()) == identity_;
-}
-
-bool Arena::map_slice_of(int rank) {
-  PeerSlice& slice = slices_[static_cast<size_t>(rank)];
-  if (slice.refused) return false;
-  if (has_file()) {
-    slice.begin = static_cast<std::byte*>(
-        os::reserve_shared(file_.number(), static_cast<uint64_t>(rank) * slice_bytes_, slice_bytes_));
-  }
-  slice.refused = slice.begin == nullptr;
-  slice.accessible_end[static_cast<size_t>(Half::heap)] = half_bytes();
-  return !slice.refused;
-}
-
-// A peer's slice becomes accessible as far as its messages reach: mlockall() populates what is accessible.
-std::byte* Arena::extend_slice_of(int rank, uint64_t offset, size_t bytes) {
-  PeerSlice& slice = slices_[static_cast<size_t>(rank)];
-  if (slice.begin == nullptr && !map_slice_of(rank)) return nullptr;
-  const auto half = static_cast<size_t>(offset >= half_bytes());
-  const uint64_t half_end = half == 0 ? half_bytes() : slice_bytes_;
-  uint64_t& end = slice.accessible_end[half];
-  if (offset + bytes > half_end) return nullptr;
-  if (offset + bytes > end) {
-    const uint64_t wanted = std::min(round_up(offset + bytes, kAccessibleStep), half_end);
-    if (!os::make_accessible(slice.begin + end, wanted - end)) return nullptr;
-    end = wanted;
-  }
-  return slice.begin + offset;
 }
 
 bool Arena::is_private(Half half) const {
@@ -173,7 +113,7 @@ bool Arena::is_private(Half half) const {
 }
 
 size_t Arena::reachable_end() const {
-  return __builtin_expect(atomic::load_relaxed(heap_is_private_) == 0, 1) ? slice_bytes_ : half_bytes();
+  return __builtin_expect(atomic::load_relaxed(heap_is_private_) == 0, 1) ? slice_bytes() : half_bytes();
 }
 
 Exposure Arena::expose(const void* address, size_t bytes) {
@@ -214,7 +154,7 @@ std::byte* Arena::grow(Half half, size_t bytes, size_t alignment) {
 }
 
 void Arena::prefer_node(int node) {
-  os::prefer_node(base_, slice_bytes_, node);
+  os::prefer_node(base_, slice_bytes(), node);
 }
 
 void Arena::show_in_core_files(std::byte* from, size_t bytes) {

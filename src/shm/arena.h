@@ -23,11 +23,11 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/atomic.h"
 #include "base/os_io.h"
 #include "base/status.h"
+#include "shm/arena_slices.h"
 
 namespace hearth::shm {
 
@@ -88,14 +88,14 @@ class Arena {
   static uint64_t plan_slice_bytes(uint32_t rank_count, uint64_t memory_bytes, uint64_t address_space_bytes,
                                    uint64_t file_bytes_max);
 
-  int descriptor() const { return file_.number(); }
+  int descriptor() const { return slices_.descriptor(); }
   bool usable() const { return base_ != nullptr; }
   /// Why it is not usable, as text; empty if it is usable.
   const std::string& reason() const { return reason_; }
   /// Sets the reason why there is no arena.
   void set_reason(std::string reason) { reason_ = std::move(reason); }
-  size_t slice_bytes() const { return slice_bytes_; }
-  size_t half_bytes() const { return slice_bytes_ / 2; }
+  size_t slice_bytes() const { return slices_.slice_bytes(); }
+  size_t half_bytes() const { return slice_bytes() / 2; }
   /// Start of a half of the own slice. Pre: usable().
   std::byte* begin_of(Half half) const { return base_ + (half == Half::heap ? half_bytes() : 0); }
 
@@ -125,13 +125,7 @@ class Arena {
   /// Address of a peer's memory in this process. nullptr if the range does not lie in one half of the peer's
   /// slice or the slice cannot be mapped. The first call for a peer maps its slice.
   std::byte* memory_of(int rank, uint64_t offset, size_t bytes) {
-    if (offset > slice_bytes_ || bytes > slice_bytes_ - offset) [[unlikely]]
-      return nullptr;
-    const PeerSlice& slice = slices_[static_cast<size_t>(rank)];
-    const auto half = static_cast<size_t>(offset >= half_bytes());
-    if (slice.begin == nullptr || offset + bytes > slice.accessible_end[half]) [[unlikely]]
-      return extend_slice_of(rank, offset, bytes);
-    return slice.begin + offset;
+    return slices_.memory_of(rank, offset, bytes);
   }
 
   /// Hands out the next unused addresses of a half of the own slice; they read as zeros and take no memory
@@ -168,21 +162,13 @@ class Arena {
   friend class Exposure;
   static constexpr int kActiveBits = 32;
   static constexpr uint64_t kActiveMask = (uint64_t{1} << kActiveBits) - 1;
-  struct PeerSlice {
-    std::byte* begin = nullptr;           // nullptr: not mapped yet
-    uint64_t accessible_end[2] = {0, 0};  // end of the accessible part of each half, an offset in the slice
-    bool refused = false;                 // mapping the slice has failed
-  };
 
   size_t offset_in_slice(const void* address) const {
     return static_cast<size_t>(static_cast<const std::byte*>(address) - base_);
   }
   uint64_t begin_offset(Half half) const { return half == Half::heap ? half_bytes() : 0; }
   bool is_private(Half half) const;
-  std::byte* extend_slice_of(int rank, uint64_t offset, size_t bytes);
-  bool map_slice_of(int rank);
-  bool has_file() const;
-  uint64_t file_offset() const { return static_cast<uint64_t>(self_) * slice_bytes_; }
+  uint64_t file_offset() const { return static_cast<uint64_t>(self_) * slice_bytes(); }
   template <class Action>
   void for_each_piece_with_pages(Half half, Action action) const;
   uint64_t bytes_in(Half half) const;
@@ -191,9 +177,8 @@ class Arena {
   void forget();
 
   std::byte* base_ = nullptr;
-  size_t slice_bytes_ = 0;
-  std::vector<PeerSlice> slices_;  // by rank
-  uint64_t used_[2] = {0, 0};      // bytes of each half handed out by grow(); atomic
+  ArenaSlices slices_;
+  uint64_t used_[2] = {0, 0};  // bytes of each half handed out by grow(); atomic
   uint64_t exposures_ = 0;  // of the heap: all so far, and in the last kActiveBits those that exist; atomic
   void (*on_private_message_)() = nullptr;
   uint32_t heap_is_private_ = 0;   // permanent; atomic
@@ -201,8 +186,6 @@ class Arena {
   int self_ = 0;
   bool is_child_ = false;  // this process is a child made by fork and shares nothing
   bool heap_is_reachable_ = true;
-  os::Descriptor file_;
-  os::FileIdentity identity_;
   std::string reason_ = "this process was not started by mpiexec";
 };
 

@@ -137,7 +137,8 @@ void Arena::for_each_piece_with_pages(Half half, Action action) const {
   const uint64_t end = begin + atomic::load_relaxed(used_[static_cast<size_t>(half)]);
   uint64_t first = 0;
   uint64_t last = 0;
-  for (uint64_t from = begin; from < end && os::next_data(file_.number(), from, first, last); from = last) {
+  for (uint64_t from = begin; from < end && os::next_data(slices_.descriptor(), from, first, last);
+       from = last) {
     if (first >= end) break;
     action(first - file_offset(), std::min(last, end) - file_offset());
   }
@@ -150,7 +151,7 @@ uint64_t Arena::bytes_in(Half half) const {
 }
 
 uint64_t Arena::bytes_to_copy() const {
-  if (base_ == nullptr || !has_file()) return 0;
+  if (base_ == nullptr || !slices_.has_file()) return 0;
   return (is_private(Half::blocks) ? 0 : bytes_in(Half::blocks)) +
          (is_private(Half::heap) ? 0 : bytes_in(Half::heap));
 }
@@ -159,7 +160,7 @@ uint64_t Arena::bytes_to_copy() const {
 // replacing it. So the mapping is first replaced by a private mapping of the same file. Then its pages are
 // copied in place, in the same way as a store to each page would copy it.
 bool Arena::take_heap_back() {
-  if (base_ == nullptr || is_private(Half::heap) || !has_file()) return false;
+  if (base_ == nullptr || is_private(Half::heap) || !slices_.has_file()) return false;
   const uint64_t pages_bytes = bytes_in(Half::heap);
   if (pages_bytes == 0) return false;
   if (pages_bytes > kSmallBytes && pages_bytes > os::available_memory_bytes()) return false;
@@ -169,7 +170,7 @@ bool Arena::take_heap_back() {
   const uint64_t begin = begin_offset(Half::heap);
   const uint64_t used = atomic::load_relaxed(used_[static_cast<size_t>(Half::heap)]);
   if ((atomic::load_acquire(exposures_) & kActiveMask) != 0 ||
-      !os::map_private_over(base_ + begin, file_.number(), file_offset() + begin, used)) {
+      !os::map_private_over(base_ + begin, slices_.descriptor(), file_offset() + begin, used)) {
     atomic::store_relaxed(heap_is_private_, uint32_t{0});
     return false;
   }
@@ -177,7 +178,7 @@ bool Arena::take_heap_back() {
   for_each_piece_with_pages(Half::heap, [this, &detached](uint64_t from, uint64_t to) {
     detached = detached && os::detach_pages(base_ + from, to - from);
   });
-  heap_is_detached_ = detached && os::punch_hole(file_.number(), file_offset() + begin, used);
+  heap_is_detached_ = detached && os::punch_hole(slices_.descriptor(), file_offset() + begin, used);
   return true;
 }
 
@@ -191,7 +192,7 @@ bool Arena::restore(Half half, bool copy) {
   const uint64_t kept = has_pages ? used : 0;
   if (!os::reserve_at(begin + kept, half_bytes() - kept)) return false;
   if (has_pages || used == 0) return true;
-  if (!copy || !has_file() || !os::make_accessible(begin, used)) return false;
+  if (!copy || !slices_.has_file() || !os::make_accessible(begin, used)) return false;
   return copy_pages(half) || (HEARTH_CHECK(os::make_unreachable(begin, half_bytes())), false);
 }
 
@@ -199,7 +200,7 @@ bool Arena::copy_pages(Half half) {
   bool copied = true;
   for_each_piece_with_pages(half, [this, &copied](uint64_t from, uint64_t to) {
     while (copied && from < to) {
-      const intptr_t bytes = os::read_at(file_.number(), base_ + from, to - from, file_offset() + from);
+      const intptr_t bytes = os::read_at(slices_.descriptor(), base_ + from, to - from, file_offset() + from);
       copied = bytes > 0;
       from += static_cast<uint64_t>(bytes);
     }
@@ -215,10 +216,8 @@ void Arena::become_private(bool copy) {
     if (half == Half::heap) heap_is_reachable_ = atomic::load_relaxed(heap_is_private_) != 0;
   }
   is_child_ = true;
-  for (PeerSlice& slice : slices_) {
-    if (slice.begin != base_) slice = {.refused = true};
-  }
-  file_.reset();
+  slices_.refuse_all_but(base_);
+  slices_.close_file();
 }
 
 }  // namespace hearth::shm

@@ -19,7 +19,7 @@
 
 namespace hearth::shm {
 
-constexpr uint64_t kMagic = 0x6874726165480a0e;  // "Hearth", then the version of the layout in the last byte
+constexpr uint64_t kMagic = 0x6874726165480a0f;  // "Hearth", then the version of the layout in the last byte
 constexpr size_t kLineBytes = 64;
 constexpr int kAbortTextBytes = 1024;
 
@@ -204,6 +204,10 @@ struct alignas(kLineBytes) RankBlock {
   uint32_t dead;         // the number of this death; 0: the process is alive
   /// Written by the rank: 1 once its program has set an error handler that returns errors of MPI calls.
   uint32_t returns_errors;
+
+  // In the segment of a bridge (abi/bridges.h), set before `phase`.
+  uint32_t home_rank;   // 1 + the local rank of this process in the segment of its job
+  uint32_t maps_peers;  // 1 if it has mapped the segments of the jobs of all other processes
 
   CopyControlBlock control_block;
   LongTraffic traffic;

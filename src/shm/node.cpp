@@ -25,6 +25,40 @@ Node::Node(const Segment& segment, int local_rank, Arena* arena, std::vector<int
   }
 }
 
+void Node::set_foreign(PeerIndex peer, const ForeignProcess& process) {
+  const size_t index = static_cast<size_t>(peer) - job_size();
+  if (index >= foreign_.size()) foreign_.resize(index + 1);
+  foreign_[index] = process;
+}
+
+const ForeignProcess& Node::foreign(PeerIndex peer) const {
+  static constexpr ForeignProcess kNone;
+  const size_t index = static_cast<size_t>(peer) - job_size();
+  return index < foreign_.size() ? foreign_[index] : kNone;
+}
+
+bool Node::shares_pools_with(PeerIndex peer) const {
+  return foreign_pool_of(peer).segment != nullptr &&
+         atomic::load_relaxed(foreign(peer).bridge->block_of(peer).maps_peers) != 0;
+}
+
+// The process has published its local rank before the connection was complete.
+PoolPlace Node::foreign_pool_of(PeerIndex owner) const {
+  const ForeignProcess& process = foreign(owner);
+  if (process.segment == nullptr) return {nullptr, -1};
+  const int rank = static_cast<int>(atomic::load_relaxed(process.bridge->block_of(owner).home_rank)) - 1;
+  return {rank >= 0 && rank < process.segment->rank_count() ? process.segment : nullptr, rank};
+}
+
+std::byte* Node::arena_memory_of(PeerIndex peer, uint64_t offset, size_t bytes) const {
+  if (const int local = local_rank_of(peer); local >= 0) {
+    return arena_ == nullptr ? nullptr : arena_->memory_of(local, offset, bytes);
+  }
+  const PoolPlace place = foreign_pool_of(peer);
+  ArenaSlices* const arena = foreign(peer).arena;
+  return place.segment == nullptr || arena == nullptr ? nullptr : arena->memory_of(place.rank, offset, bytes);
+}
+
 int Node::pid_of(PeerIndex peer) const {
   const RankBlock& other = block_of(peer);
   return os::same_numbering(other.pid_numbering, block().pid_numbering) ? static_cast<int>(other.pid) : 0;

@@ -20,6 +20,21 @@
 
 namespace hearth::shm {
 
+class Node;
+
+/// How this process reaches a process of another job.
+struct ForeignProcess {
+  const Node* bridge = nullptr;      // the segment that both are in; nullptr: there is none
+  const Segment* segment = nullptr;  // of its job; nullptr: not mapped here
+  ArenaSlices* arena = nullptr;      // of its job; nullptr: not mapped here
+};
+
+/// The bounce buffers of a process: the pool of a rank in a segment.
+struct PoolPlace {
+  const Segment* segment;  // nullptr: not mapped here
+  int rank;
+};
+
 class Node {
  public:
   /// Segment and arena must outlive it. `arena` may be nullptr. `local_ranks`: the local rank of each process
@@ -61,6 +76,21 @@ class Node {
   RankBlock& block() const { return segment_.rank(local_rank_); }
   RankBlock& block_of(PeerIndex peer) const { return segment_.rank(local_rank_of(peer)); }
 
+  // Processes of other jobs (abi/bridges.h).
+  /// Pre: `peer` is of another job. What it refers to lives until the next call for this process.
+  void set_foreign(PeerIndex peer, const ForeignProcess& process);
+  const ForeignProcess& foreign(PeerIndex peer) const;
+  /// The segment that this process and another one are in: this one, or that of a bridge; nullptr: none.
+  const Node* shared_with(PeerIndex peer) const { return has(peer) ? this : foreign(peer).bridge; }
+  /// Whether this process and one of another job have both mapped the segments of each other's jobs.
+  bool shares_pools_with(PeerIndex peer) const;
+  PoolPlace pool_of(PeerIndex owner) const {
+    const int local = local_rank_of(owner);
+    return __builtin_expect(local >= 0, 1) ? PoolPlace{&segment_, local} : foreign_pool_of(owner);
+  }
+  /// Address of memory in the arena slice of a process; nullptr if it cannot be mapped here.
+  std::byte* arena_memory_of(PeerIndex peer, uint64_t offset, size_t bytes) const;
+
   // The processes of the system. Pre: has(peer).
   /// The PID of a process that has published it; 0 if it denotes another process in this PID namespace, or
   /// may.
@@ -71,6 +101,9 @@ class Node {
   bool is_gone(PeerIndex peer) const;
 
  private:
+  PoolPlace foreign_pool_of(PeerIndex owner) const;
+  size_t job_size() const { return local_ranks_.empty() ? processes_.size() : local_ranks_.size(); }
+
   const Segment& segment_;
   Arena* const arena_;
   const Liveness liveness_;
@@ -79,6 +112,7 @@ class Node {
   const std::vector<int> machines_;                // by PeerIndex, or empty
   std::vector<PeerIndex> peers_;                   // by local rank, or empty
   mutable std::vector<os::Descriptor> processes_;  // by local rank: pidfds
+  std::vector<ForeignProcess> foreign_;            // by PeerIndex less the size of the job
 };
 
 /// The process's machine, from attaching to the job to the end of the process; nullptr before. A global,

@@ -5,8 +5,9 @@
 //   peer < size of the job    the home transport: shared memory, or the router to other machines
 //   any other peer            the bridge over which the process was met
 //
-// Bounce buffers and buffer transfers belong to the home transport: messages over a bridge go through its
-// rings and by single copy. A process in several segments sleeps on its wake-up words in all of them at once.
+// Buffer transfers belong to the home transport, and so do bounce buffers: those of a process are in the
+// segment of its job, which the processes of connected jobs map. A process in several segments sleeps on its
+// wake-up words in all of them at once.
 //
 // Under the library's lock, except for sleep().
 #pragma once
@@ -23,10 +24,14 @@ namespace hearth::transport {
 
 class Islands final : public Transport, private BufferTransfers, private LocalPath {
  public:
-  /// `home_size`: the number of processes that the home transport reaches. `own_word`: this process's wake-up
-  /// word in the home segment.
-  Islands(std::unique_ptr<Transport> home, PeerIndex home_size, uint32_t& own_word)
-      : home_(std::move(home)), home_size_(home_size), home_path_(home_->local_path()), words_{&own_word} {
+  /// `home_size`: the number of processes that the home transport reaches. Pre: the node, that of the home
+  /// segment, outlives it.
+  Islands(std::unique_ptr<Transport> home, PeerIndex home_size, const shm::Node& node)
+      : home_(std::move(home)),
+        home_size_(home_size),
+        node_(node),
+        home_path_(home_->local_path()),
+        words_{&node.block().asleep} {
     slept_on_.reserve(kBridgesReserved + 1);
     polled_ = home_.get();
   }
@@ -106,6 +111,7 @@ class Islands final : public Transport, private BufferTransfers, private LocalPa
 
   const std::unique_ptr<Transport> home_;
   const PeerIndex home_size_;
+  const shm::Node& node_;
   LocalPath& home_path_;
   std::vector<Bridge> bridges_;
   std::vector<ShmTransport*> routes_;  // by peer - home_size_

@@ -1,5 +1,6 @@
 // The bounce buffers of the shared-memory transport: the buffer pools in the segment (shm/buffer_pool.h), one
-// for each rank of the machine. Owned by the transport, under the library's lock.
+// for each rank of the machine, and those of connected jobs in their segments. Each process takes buffers of
+// its own pool only. Owned by the transport, under the library's lock.
 #pragma once
 
 #include "shm/buffer_pool.h"

@@ -56,7 +56,7 @@ TEST_F(BounceBuffersTest, a_run_that_came_back_is_not_reclaimed) {
 TEST_F(BounceBuffersTest, a_run_is_kept_within_the_allowance) {
   buffers.emptied(1, {5, 100}, true);
   EXPECT_TRUE(buffers.recycled(1).empty()) << "nothing was sent to the peer";
-  buffers.recycled(1).sent(150, buffers.recycled_bytes_max());
+  buffers.recycled(1).sent(150, buffers.recycled_bytes_max(1));
   buffers.emptied(1, {6, 100}, false);
   EXPECT_TRUE(buffers.recycled(1).empty()) << "not allowed for this message";
   buffers.emptied(1, {7, 100}, true);
