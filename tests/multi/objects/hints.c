@@ -113,11 +113,11 @@ static void test_comms(void) {
   MPI_Comm_set_info(without, info);
   expect_hints(hints_of_comm(without), comm_hints_, 1, 0, "MPI_Comm_set_info");
   MPI_Info_set(info, "mpi_assert_memory_alloc_kinds", "mpi:alloc_mem:win_allocate,system");
-  MPI_Info_set(info, "hearth_p2p_first_part_bytes", "4KiB");
+  MPI_Info_set(info, "hearth_p2p_first_fragment_bytes", "4KiB");
   MPI_Comm_set_info(without, info);
   MPI_Info used = hints_of_comm(without);
   expect(used, "mpi_assert_memory_alloc_kinds", "mpi:alloc_mem:win_allocate,system", "more hints");
-  expect(used, "hearth_p2p_first_part_bytes", "4KiB", "more hints");
+  expect(used, "hearth_p2p_first_fragment_bytes", "4KiB", "more hints");
   expect_hints(used, comm_hints_, 1, 2, "more hints");
   MPI_Comm_free(&without);
   MPI_Comm_free(&with);
