@@ -11,13 +11,14 @@ static void check_window(MPI_Comm comm, int allocate) {
   MPI_Comm_rank(comm, &rank);
   const MPI_Aint bytes = (MPI_Aint)((size_t)kEach * (size_t)size * sizeof(int));
   int* memory = NULL;
-  MPI_Win window;
+  MPI_Win window = MPI_WIN_NULL;
   if (allocate) {
     MPI_Win_allocate(bytes, sizeof(int), MPI_INFO_NULL, comm, &memory, &window);
   } else {
     memory = malloc((size_t)bytes);
     MPI_Win_create(memory, bytes, sizeof(int), MPI_INFO_NULL, comm, &window);
   }
+  CHECK(window != MPI_WIN_NULL && memory != NULL, "there is no window");
   memset(memory, 0, (size_t)bytes);
   MPI_Win_fence(0, window);
   int mine[kEach];
@@ -117,7 +118,9 @@ int main(int argc, char** argv) {
   const int is_child = inter != MPI_COMM_NULL;
   if (!is_child) {
     snprintf(name, sizeof name, "dynamic_windows.%d.%d", size_, (int)getpid());
-    MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
+    const int code = MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                                    MPI_ERRCODES_IGNORE);
+    CHECK(code == MPI_SUCCESS, "MPI_Comm_spawn returned class %d", class_of(code));
   }
   check_all(inter, is_child, name);
   MPI_Comm_disconnect(&inter);
