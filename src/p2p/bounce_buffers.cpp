@@ -32,7 +32,7 @@ BounceBuffers::~BounceBuffers() {
 
 // Processes of other jobs together keep at most half of what those of the own job may keep.
 int64_t BounceBuffers::foreign_recycled_bytes_max() const {
-  return share_of_pool(runs_.part_bytes_max(), static_cast<int>(recycled_.size())) / 2;
+  return share_of_pool(runs_.fragment_bytes_max(), static_cast<int>(recycled_.size())) / 2;
 }
 
 int BounceBuffers::take(PeerIndex to, size_t bytes, bool gap) {

@@ -38,8 +38,8 @@ void Islands::route(PeerIndex peer, ShmTransport* bridge) {
 
 Limits Islands::limits_to(PeerIndex to) {
   if (is_home(to)) return home_->limits_to(to);
-  const size_t part_bytes_max = node_.shares_pools_with(to) ? bounce_buffers().part_bytes_max() : 0;
-  return {bridge_to(to)->packet_bytes_max(), part_bytes_max};
+  const size_t fragment_bytes_max = node_.shares_pools_with(to) ? bounce_buffers().part_bytes_max() : 0;
+  return {bridge_to(to)->packet_bytes_max(), fragment_bytes_max};
 }
 
 int Islands::poll(PacketHandler handler, void* receiver) {
