@@ -38,7 +38,7 @@ void Islands::route(PeerIndex peer, ShmTransport* bridge) {
 
 Limits Islands::limits_to(PeerIndex to) {
   if (is_home(to)) return home_->limits_to(to);
-  const size_t fragment_bytes_max = node_.shares_pools_with(to) ? bounce_buffers().part_bytes_max() : 0;
+  const size_t fragment_bytes_max = node_.shares_pools_with(to) ? bounce_buffers().fragment_bytes_max() : 0;
   return {bridge_to(to)->packet_bytes_max(), fragment_bytes_max};
 }
 
