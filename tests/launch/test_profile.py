@@ -123,7 +123,7 @@ class Tune(LaunchTest):
         """Runs only the short form; the long form takes too long here."""
         probe = BIN.parent / "libexec" / "hearth" / "tune_collective_probe"
         questions = ("compare 4096 4 1000 1 | pipeline_whole | pipeline_shares\n"
-                     "compare 8 3 1000 2 | lines | tree\n")
+                     "compare 8 3 1000 2 | flat | tree\n")
         result = subprocess.run([str(MPIEXEC), "-n", "4", "--oversubscribe", str(probe)], input=questions,
                                 env=self.environment({"HEARTH_PROFILE": "none"}), text=True,
                                 capture_output=True, timeout=LIMIT_S, check=False)
