@@ -25,7 +25,7 @@ Json profile_facts(const tune::ProfileSearch& search, const topo::Machine& machi
 /// The thresholds that depend on the relation of two ranks, for the relations of this machine, and the limits
 /// of collectives.
 Json threshold_facts(const topo::Machine& machine);
-/// Memory per rank for a job of so many ranks; for several job sizes if it is 0.
+/// Memory per rank for a job of this number of ranks; for several job sizes if it is 0.
 Json memory_facts(uint32_t ranks);
 /// Protocol by relation and length, with the reasons for it and against the others; for one length or for
 /// all.

@@ -31,7 +31,7 @@ Status nothing_to_measure();
 /// The same relations, after `self`.
 std::vector<topo::Relation> relations_of(const topo::Machine& machine);
 
-/// The thresholds of a pair in a job of so many ranks.
+/// The thresholds of a pair in a job of this number of ranks.
 p2p::PairProtocol protocol_of_pair(topo::Relation relation, uint32_t ranks);
 p2p::TransportLimits limits_of_pair(topo::Relation relation, uint32_t ranks);
 /// The name for readers: between machines, inline and eager messages are one packet, and longer messages are

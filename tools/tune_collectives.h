@@ -17,7 +17,7 @@ namespace hearth::tools {
 /// The limit's default value.
 uint64_t standard_of(param::Id limit);
 
-/// The number of comparisons on a machine with so many processors.
+/// The number of comparisons on a machine with this number of processors.
 size_t collective_questions(int processors);
 
 /// Measures each limit for `question_us`, and none after the deadline. Adds the findings to the profile.

@@ -49,7 +49,7 @@ struct CollectiveDivision {
   int ranks;                     // of the job, each with its own processor
   std::vector<uint64_t> places;  // to measure; empty if the machine has fewer processors
 };
-/// For a machine with so many processors.
+/// For a machine with this number of processors.
 std::vector<CollectiveDivision> collective_divisions(int processors);
 
 }  // namespace hearth::tools

@@ -62,7 +62,7 @@ class Library:
         return [str(self.root / "bin" / "mpiexec"), *launch]
 
     def command(self, ranks):
-        """The command that starts the driver with so many ranks, without the driver's arguments."""
+        """The command that starts the driver with a number of ranks, without the driver's arguments."""
         return [*self.launcher(ranks), "-n", str(ranks), *self.program]
 
     def build(self, sources):

@@ -229,7 +229,7 @@ static void perform(const struct run* run, uint64_t i, unsigned char* out, unsig
   }
 }
 
-/* The time for rewriting and checking so many bytes on one rank. */
+/* The time for rewriting and checking these bytes on one rank. */
 static double work_cost_ns(const struct run* run, unsigned char* area, size_t filled, size_t checked) {
   const int numbers = is_reduction(run->what->collective);
   double best = 0;

@@ -10,7 +10,7 @@
 
 #include "driver.h"
 
-enum { command_stop = 0, command_floor = -1 }; /* positive: a batch of so many iterations */
+enum { command_stop = 0, command_floor = -1 }; /* positive: a batch of this number of iterations */
 enum { batches_max = 4096, batches_min = 7, iterations_max = 100000 };
 static const double batch_ns_min = 2e5;
 

@@ -160,7 +160,7 @@ inline bool is_odd(const void* buffer) {
   return count == 0 || type.size == 0 || type.true_lower_bound != 0;
 }
 
-/// Whether the size of so many elements fits into 64 bits.
+/// Whether the size of `count` elements fits into 64 bits.
 inline bool bytes_fit(Count count, const datatype::Type& type) {
   int64_t bytes;
   return !__builtin_mul_overflow(count, type.size, &bytes);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kFirstUserNumber = 4096;
 
-// Initial references of a predefined object: so many that wrong frees by the user do not destroy it.
+// Initial references of a predefined object: more than wrong frees by the user could release.
 constexpr uint32_t kForever = uint32_t{1} << 30;
 
 template <class Object>

@@ -63,7 +63,7 @@ int64_t whole_bytes_max(bool more_ranks_than_processors);
 int64_t published_bytes_max(Collective collective, bool has_overflow_buffers, bool more_ranks_than_processors,
                             int64_t whole_bytes_max);
 
-/// Whether a pipeline buffer of this size is enough for so many ranks: each needs a few cache lines in a
+/// Whether a pipeline buffer of this size is enough for a number of ranks: each needs a few cache lines in a
 /// stage.
 constexpr bool pipeline_suffices(int ranks, uint64_t memory_bytes) {
   constexpr uint64_t kBytesEach = 8 * 1024;

@@ -94,7 +94,7 @@ class Messages {
   Status take_deferred_error();
 
  private:
-  /// The user's request. It completes after so many more replies.
+  /// The user's request. It completes after this number of further replies.
   struct Awaited {
     p2p::Request* request;
     int replies;

@@ -65,7 +65,7 @@ class Agreeing {
   void begin() {
     if (under_way_.size() == 4) return;
     const uint32_t flags = input_.take<uint8_t>();
-    under_way_.push_back(std::make_unique<Started>(*comm_, flags, input_.below(2) == 1));
+    under_way_.push_back(std::make_unique<Started>(*comm_, flags, input_.below(2) == 1, true));
   }
   void go_on() {
     if (under_way_.empty() || !under_way_.front()->advance()) return;
