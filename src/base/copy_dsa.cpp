@@ -9,7 +9,7 @@
 namespace hearth::copy::dsa {
 namespace {
 
-// A full queue stays full for about the duration of a copy; after this number of attempts the processor copies.
+// A full queue stays full for about the duration of a copy; then the processor copies.
 constexpr int kSubmissionsMax = 64;
 // Bytes that the processor copies after a page fault: this makes the page present and guarantees progress. A
 // buffer with more absent pages than kFaultsMax is copied faster by the processor.
