@@ -1,7 +1,7 @@
 #include "p2p/long_receives.h"
 
 #include <algorithm>
-#include <span>
+#include <utility>
 
 #include "base/chaos.h"
 #include "base/copy.h"
@@ -17,10 +17,6 @@ namespace {
 uint8_t what_failed(const ReceiveStream& stream) {
   if (stream.flags & kInArena) return kNoArena;
   return stream.flags & kSingleCopy ? kNoSingleCopy : 0;
-}
-
-std::span<const Fragment> kept_fragments(const ReceiveStream& stream) {
-  return std::span(stream.fragments).first(static_cast<size_t>(stream.fragment_count));
 }
 
 }  // namespace
@@ -72,6 +68,8 @@ ReceiveStream& LongReceives::make_stream(PeerIndex from, const shm::PacketHeader
   stream->total_bytes = static_cast<int64_t>(start.bytes);
   stream->keeps_buffers = keep_buffers_ && stream->total_bytes <= buffers_.recycled_bytes_max(from);
   if (start.fragment.bytes != 0) {
+    stream->early = early_.create();
+    if (stream->early == nullptr) errors_.out_of_memory("a long message", sizeof(EarlyFragments), from);
     keep_fragment(*stream, start.fragment);
     announce(*stream, start.fragment.bytes);
   }
@@ -117,8 +115,10 @@ void LongReceives::attach(ReceiveStream& stream, Request& request, int tag) {
         Prefault(first_byte(request),
                  static_cast<size_t>(std::min(stream.total_bytes, request.count * request.type->size)));
   }
-  for (const Fragment& fragment : kept_fragments(stream)) take_fragment(stream, fragment);
-  stream.fragment_count = 0;
+  if (EarlyFragments* early = std::exchange(stream.early, nullptr); early != nullptr) {
+    for (const Fragment& fragment : early->stored()) take_fragment(stream, fragment);
+    early_.destroy(early);
+  }
   if (nothing_sent) copy_offered(stream, request);
   finish_if_whole(stream);
 }
@@ -192,11 +192,12 @@ void LongReceives::announce(ReceiveStream& stream, int64_t bytes) const {
                          static_cast<long long>(stream.total_bytes), self_);
 }
 
-// Stores a fragment that arrived before the match. A sender has at most kFragmentsInFlightMax fragments in
-// flight.
-void LongReceives::keep_fragment(ReceiveStream& stream, const Fragment& fragment) const {
-  if (stream.fragment_count == kFragmentsInFlightMax) buffers_.refuse(stream.from, fragment);
-  stream.fragments[static_cast<size_t>(stream.fragment_count++)] = fragment;
+// Stores a fragment that arrived before the match. No sender has more in flight, and none sends fragments in
+// buffers that its announcement did not begin.
+void LongReceives::keep_fragment(const ReceiveStream& stream, const Fragment& fragment) const {
+  EarlyFragments* const early = stream.early;
+  if (early == nullptr || early->count == kFragmentsInFlightMax) buffers_.refuse(stream.from, fragment);
+  early->fragments[static_cast<size_t>(early->count++)] = fragment;
 }
 
 void LongReceives::take_fragment(ReceiveStream& stream, const Fragment& fragment) {
@@ -281,7 +282,10 @@ void LongReceives::end(ReceiveStream& stream, Status status) {
 }
 
 void LongReceives::drop(ReceiveStream& stream) {
-  for (const Fragment& fragment : kept_fragments(stream)) buffers_.drop(stream.from, fragment);
+  if (stream.early != nullptr) {
+    for (const Fragment& fragment : stream.early->stored()) buffers_.drop(stream.from, fragment);
+    early_.destroy(stream.early);
+  }
   unlist(expected_from(stream.from), stream);
   streams_.destroy(&stream);
 }

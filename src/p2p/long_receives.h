@@ -77,7 +77,7 @@ class LongReceives {
   bool on_written(PeerIndex from, uint32_t cookie, uint8_t flags);
   bool on_buffer_came(PeerIndex from, uint32_t slot);
 
-  size_t pool_bytes() const { return streams_.bytes_used(); }
+  size_t pool_bytes() const { return streams_.bytes_used() + early_.bytes_used(); }
 
  private:
   std::vector<ReceiveStream*>& expected_from(PeerIndex from) { return expected_[static_cast<size_t>(from)]; }
@@ -85,7 +85,7 @@ class LongReceives {
   ReceiveStream& make_stream(PeerIndex from, const shm::PacketHeader& header, const RendezvousStart& start);
   void note_arrival(PeerIndex from, const Fragment& fragment);
   void announce(ReceiveStream& stream, int64_t bytes) const;
-  void keep_fragment(ReceiveStream& stream, const Fragment& fragment) const;
+  void keep_fragment(const ReceiveStream& stream, const Fragment& fragment) const;
   void take_fragment(ReceiveStream& stream, const Fragment& fragment);
   void take_bytes(ReceiveStream& stream, const std::byte* data, int64_t bytes);
   void copy_offered(ReceiveStream& stream, const Request& request);
@@ -111,6 +111,7 @@ class LongReceives {
   const bool prefault_;  // ahead of the copy
   const bool keep_buffers_;
   Pool<ReceiveStream> streams_;
+  Pool<EarlyFragments> early_;
   PeerTable<std::vector<ReceiveStream*>> expected_;  // by sender: with outstanding fragments
 };
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "p2p/envelope.h"
@@ -50,7 +51,19 @@ struct SendStream : Fragments {
   }
 };
 
-/// A long message that arrives in fragments. It stores the fragments that arrive before the match.
+/// The fragments of one message that arrived before the match. There is room for all that a sender may have
+/// in flight, so that a fragment can be stored without memory.
+struct alignas(uint64_t) EarlyFragments {
+  uint32_t slot;
+  uint32_t alive;
+
+  int count = 0;
+  std::array<Fragment, kFragmentsInFlightMax> fragments;
+
+  std::span<const Fragment> stored() const { return std::span(fragments).first(static_cast<size_t>(count)); }
+};
+
+/// A long message that arrives in fragments.
 struct ReceiveStream {
   uint32_t slot;
   uint32_t alive;
@@ -71,9 +84,7 @@ struct ReceiveStream {
   bool keeps_buffers = false;      // emptied buffers are recycled (recycled_buffers.h)
   int place =
       -1;  // index in LongReceives::expected_; -1: not listed, no further fragment is expected for now
-  // The fragments that arrived before the match, which a packet without memory could not keep elsewhere.
-  int fragment_count = 0;
-  std::array<Fragment, kFragmentsInFlightMax> fragments;
+  EarlyFragments* early = nullptr;  // only before the match, and if the announcement came with a fragment
 };
 
 // Unordered lists whose members know their index, so that removal takes constant time: thousands of messages
