@@ -1,6 +1,7 @@
 // Routines that Fortran has and C has not: comparison of handles, conversion of statuses between the two
 // modules, sizes of variables.
 #include "fortran/convert.h"
+#include "fortran/handle_comparison.h"
 #include "fortran/section.h"
 
 using namespace hearth::fortran;
@@ -28,36 +29,15 @@ HEARTH_FORTRAN void pmpi_sizeof_f08ts_(const Descriptor* x, int* size, int* ierr
   mpi_sizeof_f08ts_(x, size, ierror);
 }
 
-// MPI_F_sync_reg, section 19.1.17: the compiler must assume that the call accesses the buffer.
-HEARTH_FORTRAN void mpi_f_sync_reg_(void*) {}
 HEARTH_FORTRAN void mpi_f_sync_reg_f08ts_(const Descriptor*) {}
-HEARTH_FORTRAN_ALIAS("pmpi_f_sync_reg_", "mpi_f_sync_reg_");
-HEARTH_FORTRAN_NAMES("mpi_f_sync_reg", "MPI_F_SYNC_REG");
-HEARTH_FORTRAN_NAMES("pmpi_f_sync_reg", "PMPI_F_SYNC_REG");
 HEARTH_FORTRAN_ALIAS("mpi_f_sync_reg_f08_", "mpi_f_sync_reg_");
 HEARTH_FORTRAN_ALIAS("pmpi_f_sync_reg_f08_", "mpi_f_sync_reg_");
 HEARTH_FORTRAN_ALIAS("pmpi_f_sync_reg_f08ts_", "mpi_f_sync_reg_f08ts_");
 
 // The operators == and /= of all types of handles.
-HEARTH_FORTRAN int mpi_handle_eq_(const int* a, const int* b) {
-  return logical_out(*a == *b);
-}
-HEARTH_FORTRAN int mpi_handle_ne_(const int* a, const int* b) {
-  return logical_out(*a != *b);
-}
 #define HEARTH_FORTRAN_OPERATORS(type)                         \
   HEARTH_FORTRAN_ALIAS("mpi_" #type "_eq_", "mpi_handle_eq_"); \
   HEARTH_FORTRAN_ALIAS("mpi_" #type "_ne_", "mpi_handle_ne_");
-HEARTH_FORTRAN_OPERATORS(comm)
-HEARTH_FORTRAN_OPERATORS(datatype)
-HEARTH_FORTRAN_OPERATORS(errhandler)
-HEARTH_FORTRAN_OPERATORS(file)
-HEARTH_FORTRAN_OPERATORS(group)
-HEARTH_FORTRAN_OPERATORS(info)
-HEARTH_FORTRAN_OPERATORS(message)
-HEARTH_FORTRAN_OPERATORS(op)
-HEARTH_FORTRAN_OPERATORS(request)
-HEARTH_FORTRAN_OPERATORS(session)
-HEARTH_FORTRAN_OPERATORS(win)
+HEARTH_FORTRAN_COMPARED_HANDLES(HEARTH_FORTRAN_OPERATORS)
 
 }  // extern "C"
