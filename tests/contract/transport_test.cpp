@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -330,99 +331,91 @@ TEST(Buffers, go_straight_from_memory_to_memory) {
   }
 }
 
-// A process that leaves may still have to answer others. It waits for them and for its answers all the same.
-TEST(Shutdown, waits_for_packets_that_follow_the_announcement) {
-  const std::vector<Case> networks = network_cases(1);
-  if (networks.empty()) GTEST_SKIP();
-  Job job(networks[0], 2);
-  auto& first = static_cast<transport::Network&>(job.endpoint(0));
-  auto& second = static_cast<transport::Network&>(job.endpoint(1));
-  std::vector<Seen> seen[2];
-  const auto poll_until = [&](size_t packets) {
-    for (int polls = 0; seen[1].size() < packets; ++polls) {
-      ASSERT_LT(polls, 2'000'000);
-      first.poll(collect, &seen[0]);
-      second.poll(collect, &seen[1]);
-    }
-  };
-  ASSERT_TRUE(send(first, 1, 0, 8));
-  poll_until(1);
-  first.leave();
-  ASSERT_TRUE(send(first, 1, 1, 8));
-  poll_until(2);
-  EXPECT_FALSE(first.has_left()) << "the other process has not announced its shutdown";
-  second.leave();
-  for (int polls = 0; !first.has_left() || !second.has_left(); ++polls) {
-    ASSERT_LT(polls, 2'000'000);
-    first.poll(collect, &seen[0]);
-    second.poll(collect, &seen[1]);
+/// Two processes on a network; skipped where there is none.
+class Shutdown : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::vector<Case> networks = network_cases(1);
+    if (networks.empty()) GTEST_SKIP();
+    job_ = std::make_unique<Job>(networks[0], 2);
   }
-  first.rejoin();
-  second.rejoin();
-  ASSERT_TRUE(send(first, 1, 2, 8));
-  poll_until(3);
+  transport::Network& first() { return static_cast<transport::Network&>(job_->endpoint(0)); }
+  transport::Network& second() { return static_cast<transport::Network&>(job_->endpoint(1)); }
+  void poll() {
+    first().poll(collect, &seen_[0]);
+    second().poll(collect, &seen_[1]);
+  }
+  /// Long enough for all announcements to arrive.
+  void poll_often() {
+    for (int polls = 0; polls < 20'000; ++polls) poll();
+  }
+  template <class Condition>
+  void poll_until(const Condition& condition) {
+    for (int polls = 0; !condition(); ++polls) {
+      ASSERT_LT(polls, 2'000'000);
+      poll();
+    }
+  }
+  void poll_until_received(size_t packets) {
+    poll_until([&] { return seen_[1].size() >= packets; });
+  }
+  void poll_until_both_left() {
+    poll_until([&] { return first().has_left() && second().has_left(); });
+  }
+
+ private:
+  std::unique_ptr<Job> job_;
+  std::vector<Seen> seen_[2];
+};
+
+// A process that leaves may still have to answer others. It waits for them and for its answers all the same.
+TEST_F(Shutdown, waits_for_packets_that_follow_the_announcement) {
+  ASSERT_TRUE(send(first(), 1, 0, 8));
+  poll_until_received(1);
+  first().leave();
+  ASSERT_TRUE(send(first(), 1, 1, 8));
+  poll_until_received(2);
+  EXPECT_FALSE(first().has_left()) << "the other process has not announced its shutdown";
+  second().leave();
+  poll_until_both_left();
+  first().rejoin();
+  second().rejoin();
+  ASSERT_TRUE(send(first(), 1, 2, 8));
+  poll_until_received(3);
 }
 
 // Otherwise a process that begins a session and dies before its first packet would count as finalized.
-TEST(Shutdown, a_process_that_rejoins_withdraws_its_announcement) {
-  const std::vector<Case> networks = network_cases(1);
-  if (networks.empty()) GTEST_SKIP();
-  Job job(networks[0], 2);
-  auto& first = static_cast<transport::Network&>(job.endpoint(0));
-  auto& second = static_cast<transport::Network&>(job.endpoint(1));
-  std::vector<Seen> seen[2];
-  const auto poll_both = [&] {
-    for (int polls = 0; polls < 20'000; ++polls) {
-      first.poll(collect, &seen[0]);
-      second.poll(collect, &seen[1]);
-    }
-  };
-  ASSERT_TRUE(send(first, 1, 0, 8));
-  ASSERT_TRUE(send(second, 0, 0, 8));
-  poll_both();
-  first.leave();
-  poll_both();
-  first.rejoin();
-  poll_both();
-  second.leave();
-  poll_both();
-  EXPECT_FALSE(second.has_left());
-  first.leave();
-  for (int polls = 0; !first.has_left() || !second.has_left(); ++polls) {
-    ASSERT_LT(polls, 2'000'000);
-    first.poll(collect, &seen[0]);
-    second.poll(collect, &seen[1]);
-  }
+TEST_F(Shutdown, a_process_that_rejoins_withdraws_its_announcement) {
+  ASSERT_TRUE(send(first(), 1, 0, 8));
+  ASSERT_TRUE(send(second(), 0, 0, 8));
+  poll_often();
+  first().leave();
+  poll_often();
+  first().rejoin();
+  poll_often();
+  second().leave();
+  poll_often();
+  EXPECT_FALSE(second().has_left());
+  first().leave();
+  poll_until_both_left();
 }
 
 // Two processes whose sessions end and begin at different times: the second one seemed to have ended when the
 // first one returned.
-TEST(Shutdown, announcements_of_both_are_withdrawn) {
-  const std::vector<Case> networks = network_cases(1);
-  if (networks.empty()) GTEST_SKIP();
-  Job job(networks[0], 2);
-  auto& first = static_cast<transport::Network&>(job.endpoint(0));
-  auto& second = static_cast<transport::Network&>(job.endpoint(1));
-  std::vector<Seen> seen[2];
-  const auto poll_both = [&] {
-    for (int polls = 0; polls < 20'000; ++polls) {
-      first.poll(collect, &seen[0]);
-      second.poll(collect, &seen[1]);
-    }
-  };
-  ASSERT_TRUE(send(first, 1, 0, 8));
-  ASSERT_TRUE(send(second, 0, 0, 8));
-  poll_both();
-  second.leave();
-  first.leave();
-  poll_both();
-  first.rejoin();
-  poll_both();
-  second.rejoin();
-  poll_both();
-  second.leave();
-  poll_both();
-  EXPECT_FALSE(second.has_left()) << "the first process has not announced its shutdown again";
+TEST_F(Shutdown, announcements_of_both_are_withdrawn) {
+  ASSERT_TRUE(send(first(), 1, 0, 8));
+  ASSERT_TRUE(send(second(), 0, 0, 8));
+  poll_often();
+  second().leave();
+  first().leave();
+  poll_often();
+  first().rejoin();
+  poll_often();
+  second().rejoin();
+  poll_often();
+  second().leave();
+  poll_often();
+  EXPECT_FALSE(second().has_left()) << "the first process has not announced its shutdown again";
 }
 
 }  // namespace

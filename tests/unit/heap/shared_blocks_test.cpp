@@ -156,7 +156,7 @@ TEST(SharedBlocks, new_pages_are_populated_only_where_others_were_touched_before
   slice.present = false;
   slice.blocks.free(untouched);
   untouched = slice.allocate(64 * kMiB);
-  EXPECT_EQ(slice.populated, 0u) << "nobody had touched the block";
+  EXPECT_EQ(slice.populated, 0u) << "the block was not touched";
   slice.present = true;
   slice.blocks.free(untouched);
   std::byte* again = slice.allocate(64 * kMiB);

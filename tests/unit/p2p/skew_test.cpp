@@ -63,7 +63,7 @@ TEST(Skew, OneMessageAtATimeIsOnTrial) {
   for (int i = 0; i < 100; ++i)
     EXPECT_TRUE(skew.prefers_bounce_buffers()) << "nothing is known of the one yet";
   skew.zero_copy_ended();
-  EXPECT_FALSE(skew.prefers_bounce_buffers()) << "nobody had to wait for it";
+  EXPECT_FALSE(skew.prefers_bounce_buffers()) << "no process waited for it";
 }
 
 TEST(Skew, MessagesLentTogetherAreLateTogether) {
