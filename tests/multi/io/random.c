@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "../coll/check.h"
+#include "file.h"
 
 enum { kGranulesMax = 64, kFileBytesMax = 1 << 20, kDataBytesMax = 96 * 1024 };
 
@@ -88,17 +88,17 @@ static MPI_Datatype filetype_of(const Tile* tile, MPI_Datatype etype) {
   }
   MPI_Datatype list, filetype;
   if (tile->order == 0) {
-    MPI_Type_create_hindexed_block(count, 1, places, etype, &list);
+    DO(MPI_Type_create_hindexed_block(count, 1, places, etype, &list));
   } else if (tile->order == 1) {
-    MPI_Type_indexed(count, lengths, indices, etype, &list);
+    DO(MPI_Type_indexed(count, lengths, indices, etype, &list));
   } else {
     MPI_Datatype each[kGranulesMax];
     for (int i = 0; i < count; ++i) each[i] = etype;
-    MPI_Type_create_struct(count, lengths, places, each, &list);
+    DO(MPI_Type_create_struct(count, lengths, places, each, &list));
   }
-  MPI_Type_create_resized(list, 0, (MPI_Aint)tile->granule * tile->granules, &filetype);
+  DO(MPI_Type_create_resized(list, 0, (MPI_Aint)tile->granule * tile->granules, &filetype));
   MPI_Type_free(&list);
-  MPI_Type_commit(&filetype);
+  DO(MPI_Type_commit(&filetype));
   return filetype;
 }
 
@@ -121,8 +121,8 @@ static Memory draw_memory(int64_t etypes, int granule, MPI_Datatype etype) {
   memory.stride = memory.piece + (int64_t)draw(40);
   memory.bytes = memory.stride * blocks;
   memory.count = 1;
-  MPI_Type_create_hvector((int)blocks, (int)(etypes / blocks), memory.stride, etype, &memory.type);
-  MPI_Type_commit(&memory.type);
+  DO(MPI_Type_create_hvector((int)blocks, (int)(etypes / blocks), memory.stride, etype, &memory.type));
+  DO(MPI_Type_commit(&memory.type));
   return memory;
 }
 
@@ -212,8 +212,8 @@ static void run_round(MPI_File file, uint64_t round) {
   const int whole = draw(2) == 0; /* all ranks access the same tiles: pieces interleave */
   const int64_t tiles = 1 + (int64_t)draw(8);
   MPI_Datatype etype;
-  MPI_Type_contiguous(tile.granule, MPI_BYTE, &etype);
-  MPI_Type_commit(&etype);
+  DO(MPI_Type_contiguous(tile.granule, MPI_BYTE, &etype));
+  DO(MPI_Type_commit(&etype));
   MPI_Datatype filetype = filetype_of(&tile, etype);
   if (draw(6) == 0) {
     MPI_File_set_size(file, 0);
