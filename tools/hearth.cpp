@@ -215,6 +215,16 @@ void add_man_page(CLI::App& app) {
   app.add_flag_callback("--man-page", print)->group("");
 }
 
+// CLI11 says for an unknown subcommand only that one is required.
+std::string failure_text(const CLI::App* app, const CLI::Error& error) {
+  std::string text = CLI::FailureMessage::simple(app, error);
+  const std::vector<std::string> unknown = app->remaining();
+  if (error.get_name() == "RequiredError" && !unknown.empty()) {
+    text = "there is no subcommand '" + unknown.front() + "'. " + text;
+  }
+  return text;
+}
+
 int report(const Status& status) {
   if (status.ok()) return 0;
   std::fprintf(stderr, "hearth: %s\n", hearth::last_failure_text());
@@ -227,6 +237,7 @@ int hearth::tools::run_hearth(int count, char** words) {
   CLI::App app("Hearth MPI: what it is, what it would do, and how fast it is here");
   app.set_version_flag("--version", "hearth " HEARTH_VERSION);
   app.require_subcommand(1);
+  app.failure_message(failure_text);
   add_man_page(app);
   InfoOptions info_options;
   BenchOptions bench_options;

@@ -283,12 +283,14 @@ Status delegate_job(const JobSpec& job, const std::string& search_path, const st
                     bool in_allocation, const std::vector<std::string>& names, Delegation& delegation) {
   const Delegate* delegate = choose(search_path, wish, in_allocation, delegation.path);
   if (delegate == nullptr) {
+    const std::string missing =
+        wish.empty() ? "none of prterun, mpiexec.hydra and srun is" : wish + " is not";
     return fail(
         MPI_ERR_ARG,
         "Hearth's mpiexec starts ranks on this machine, and hands a job for others to a launcher that "
-        "can reach them, but %s is not installed. Remedy: install PRRTE, MPICH's Hydra (Debian and "
-        "PyPI: mpich) or Slurm's srun, or leave the host list away",
-        wish.empty() ? "none (prterun, mpiexec.hydra, srun)" : wish.c_str());
+        "can reach them, but %s installed. Remedy: install PRRTE, MPICH's Hydra (Debian and PyPI: mpich) "
+        "or Slurm's srun, or leave the host list away",
+        missing.c_str());
   }
   delegation.title = delegate->title;
   delegation.command = {delegate->program};

@@ -56,6 +56,8 @@ class DelegationTest : public testing::Test {
 TEST_F(DelegationTest, WithoutALauncherItSaysWhatToInstall) {
   EXPECT_EQ(command_for("", {"-H", "a,b", "p"}), "");
   EXPECT_NE(std::string(last_failure_text()).find("install PRRTE, MPICH's Hydra"), std::string::npos);
+  EXPECT_NE(std::string(last_failure_text()).find("none of prterun, mpiexec.hydra and srun is installed"),
+            std::string::npos);
   install("prterun");
   EXPECT_EQ(command_for("hydra", {"-H", "a,b", "p"}), "");
   EXPECT_NE(std::string(last_failure_text()).find("hydra is not installed"), std::string::npos);

@@ -195,6 +195,11 @@ class Words(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("subcommand", result.stderr)
 
+    def test_an_unknown_subcommand_is_named(self):
+        result = hearth("bensh")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("there is no subcommand 'bensh'", result.stderr)
+
     def test_bad_options_are_named(self):
         for arguments, word in ((["bench", "warp"], "warp"), (["bench", "-n", "1"], "2 ranks"),
                                 (["bench", "--alloc", "gpu"], "gpu"),
