@@ -1,4 +1,4 @@
-// Data access: pointers, conversion, and the choice between moving data now, by a thread, or collectively.
+// Data access: pointers, conversion, and the choice between blocking, queued and collective transfers.
 #include <algorithm>
 #include <utility>
 #include <vector>
