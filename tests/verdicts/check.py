@@ -43,11 +43,15 @@ def problem_of(seed, why):
     setting = SETTINGS[seed // 4 % len(SETTINGS)]
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("HEARTH_", "PMI", "OMPI_"))}
     command = command_of(seed, why)
-    result = subprocess.run(command, env=environment | {"HEARTH_PROFILE": "none"} | setting, text=True,
-                            capture_output=True, stdin=subprocess.DEVNULL, timeout=2 * LIMIT_S, check=False)
+    words = " ".join([f"{key}={value}" for key, value in setting.items()] + command)
+    try:
+        result = subprocess.run(command, env=environment | {"HEARTH_PROFILE": "none"} | setting,
+                                text=True, capture_output=True, stdin=subprocess.DEVNULL,
+                                timeout=2 * LIMIT_S, check=False)
+    except subprocess.TimeoutExpired:
+        return f"seed {seed}: mpiexec did not end within {2 * LIMIT_S} s despite its --timeout: {words}"
     if result.returncode == 0 and not VERDICT.search(result.stderr):
         return ""
-    words = " ".join([f"{key}={value}" for key, value in setting.items()] + command)
     return f"seed {seed}: exit code {result.returncode}: {words}\n{result.stdout}{result.stderr}"
 
 
