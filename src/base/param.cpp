@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/first_rank.h"
 
 namespace hearth::param {
 namespace {
@@ -205,13 +206,11 @@ struct Table {
         value.source = "environment";
         return;
       }
-      // All ranks read the same environment, so only rank 0 reports it.
-      const char* rank = std::getenv("HEARTH_RANK");
-      const bool speaks = rank == nullptr || std::strcmp(rank, "0") == 0;
-      if (speaks)
+      if (is_first_rank()) {
         std::fprintf(stderr, "hearth: %s='%s' cannot be read: expected %s%s; using the default %s\n",
                      name.c_str(), given, expected_form(index).c_str(),
                      may_be_automatic(declaration) ? ", or auto" : "", declaration.standard);
+      }
     }
     HEARTH_CHECK(parse_value(index, declaration.standard, value.number));
     value.text = declaration.standard;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/first_rank.h"
 #include "base/immortal.h"
 #include "base/param.h"
 #include "mpi.h"
@@ -59,7 +60,37 @@ bool enter(Wishes& wishes, const std::string& collective, const std::string& nam
   return false;
 }
 
-/// "bcast=chain,allreduce=ring"; calls `refuse` with each invalid entry.
+void append(std::string& list, const char* name) {
+  list += (list.empty() ? "" : ", ") + std::string(name);
+}
+
+/// "flat, tree, ..."; "" if there is no such collective.
+std::string algorithms_of(const std::string& collective) {
+  std::string list;
+  for (const Known& known : kKnown) {
+    if (collective == kNames[static_cast<size_t>(known.collective)]) append(list, known.name);
+  }
+  return list;
+}
+
+/// The reason why an entry is invalid, and the valid ones.
+std::string refusal_of(const std::string& entry) {
+  const std::string quoted = '"' + entry + '"';
+  const size_t equal = entry.find('=');
+  if (equal == std::string::npos) {
+    return quoted + " is not of the form collective=algorithm, such as bcast=chain,allreduce=ring";
+  }
+  const std::string collective = entry.substr(0, equal);
+  const std::string algorithms = algorithms_of(collective);
+  if (!algorithms.empty()) {
+    return quoted + " names no algorithm of " + collective + "; there are " + algorithms;
+  }
+  std::string collectives;
+  for (const char* name : kNames) append(collectives, name);
+  return quoted + " names no collective; there are " + collectives;
+}
+
+/// "bcast=chain,allreduce=ring"; calls `refuse` with the reason for each invalid entry.
 template <class Refuse>
 Wishes read_wishes(const std::string& text, const Refuse& refuse) {
   Wishes wishes = {};
@@ -68,29 +99,23 @@ Wishes read_wishes(const std::string& text, const Refuse& refuse) {
     const std::string entry = text.substr(begin, end - begin);
     const size_t equal = entry.find('=');
     if (equal == std::string::npos || !enter(wishes, entry.substr(0, equal), entry.substr(equal + 1)))
-      refuse(entry);
+      refuse(refusal_of(entry));
     begin = end + 1;
   }
   return wishes;
 }
 
 Wishes wishes_of_parameter() {
-  return read_wishes(param::get_text(param::Id::coll_algorithms), [](const std::string& entry) {
-    std::fprintf(
-        stderr,
-        "hearth: HEARTH_COLL_ALGORITHMS: \"%s\" is not collective=algorithm of src/coll/algorithms.def; "
-        "ignored\n",
-        entry.c_str());
+  return read_wishes(param::get_text(param::Id::coll_algorithms), [](const std::string& reason) {
+    if (!is_first_rank()) return;
+    std::fprintf(stderr, "hearth: HEARTH_COLL_ALGORITHMS: %s. The entry is ignored\n", reason.c_str());
   });
 }
 
 Status read_hint(const std::string& text, Wishes& wishes) {
   Status status;
-  wishes = read_wishes(text, [&status](const std::string& entry) {
-    status = fail(MPI_ERR_INFO_VALUE,
-                  "%s: \"%s\" is not collective=algorithm. Remedy: names as docs/design/collectives.md has "
-                  "them, such as bcast=chain,allreduce=ring",
-                  kAlgorithmsHint, entry.c_str());
+  wishes = read_wishes(text, [&status](const std::string& reason) {
+    status = fail(MPI_ERR_INFO_VALUE, "%s: %s", kAlgorithmsHint, reason.c_str());
   });
   return status;
 }

@@ -103,13 +103,18 @@ std::vector<std::string> names_of(char** environment) {
   return names;
 }
 
-void check_variables(const JobSpec& job, char** environment) {
+// The variables of mpiexec and of the command line.
+std::vector<std::string> names_in_use(const JobSpec& job, char** environment) {
   std::vector<std::string> names = names_of(environment);
   for (const EnvironmentEdit& edit : job.environment) names.push_back(edit.name);
   for (const ProgramSpec& program : job.programs) {
     for (const EnvironmentEdit& edit : program.environment) names.push_back(edit.name);
   }
-  for (const std::string& line : unknown_variables(names)) note(line);
+  return names;
+}
+
+void check_variables(const JobSpec& job, char** environment) {
+  for (const std::string& line : unknown_variables(names_in_use(job, environment))) note(line);
   remove_unreadable_variables();
 }
 
@@ -127,6 +132,15 @@ void name_ignored(const JobSpec& job) {
     for (const std::string& word : job.ignored[i]) text += " " + word;
   }
   note(text);
+}
+
+// Ranks write parts of a profile under other launchers only.
+void name_ignored_profile_folder(const JobSpec& job, char** environment) {
+  const std::vector<std::string> names = names_in_use(job, environment);
+  if (std::ranges::find(names, "HEARTH_PROFILE_FOLDER") == names.end()) return;
+  note(
+      "note: HEARTH_PROFILE_FOLDER is for jobs of other launchers, ignored. Remedy: mpiexec --profile FILE "
+      "writes the profile of this job");
 }
 
 Status make_segment(int ranks, int processors, const std::vector<Binding>& bindings, shm::Segment& segment) {
@@ -255,6 +269,7 @@ int mpiexec(char** arguments, char** environment) {
   }
   if (!other.empty()) return leave_to_others(job, other, environment);
   name_ignored(job);
+  if (!parent.open()) name_ignored_profile_folder(job, environment);
 
   if (!os::check_process_id().ok()) return complain(1);
   // Started before any descriptor or memory exists that the reaper would have to release.

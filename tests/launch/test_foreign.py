@@ -85,6 +85,11 @@ class Launcher:
         err = self.run_under("-n", 2, RING).stderr
         self.assertIn("HEARTH_PROFILE_FOLDER names no folder here", err)
 
+    def test_an_unreadable_parameter_is_reported_once(self):
+        self.variables = {**self.variables, "HEARTH_P2P_EAGER_BYTES_MAX": "many"}
+        err = self.run_under("-n", 3, RING).stderr
+        self.assertEqual(err.count("HEARTH_P2P_EAGER_BYTES_MAX='many' cannot be read"), 1, err)
+
     def test_abort_ends_all_with_its_code(self):
         err = self.run_under("-n", 3, RANK, "abort", 42, code=42).stderr
         self.assertEqual(err.count("hearth: rank 1 ended the job with code 42"), 1, err)

@@ -10,7 +10,7 @@ import unittest
 import zlib
 from html.parser import HTMLParser
 
-from common import LIMIT_S, LaunchTest
+from common import BIN, LIMIT_S, LaunchTest
 
 PROGRAM = os.environ["HEARTH_PROFILED_PROGRAM"]
 LATE_S = 0.06  # as in profiled.c
@@ -88,6 +88,28 @@ class Profile(LaunchTest):
         self.assertEqual(calls["MPI_Comm_rank"]["calls"], 3)
         self.assertEqual([rank["messages_received"] for rank in profile["ranks"]], [100, 208, 100])
         self.assertTrue(all(rank["finalized"] and rank["memory_bytes_max"] > 0 for rank in profile["ranks"]))
+
+    def test_a_folder_for_other_launchers_is_ignored_with_a_note(self):
+        folder = self.folder / "parts"
+        folder.mkdir()
+        for options, env in (((), {"HEARTH_PROFILE_FOLDER": str(folder)}),
+                             (("-genv", "HEARTH_PROFILE_FOLDER", folder), {})):
+            err = self.run_mpiexec("-n", 2, "--oversubscribe", *options, PROGRAM, "files", env=env).stderr
+            note = "mpiexec: note: HEARTH_PROFILE_FOLDER is for jobs of other launchers"
+            self.assertEqual(err.count(note), 1, err)
+        self.assertEqual(list(folder.iterdir()), [])
+        tool = subprocess.run([BIN / "hearth", "profile", folder], capture_output=True, text=True,
+                              timeout=LIMIT_S, check=False)
+        self.assertEqual(tool.returncode, 1)
+        self.assertIn("Likely cause: Hearth's mpiexec started the job", tool.stderr)
+        self.assertNotIn("HEARTH_PROFILE_FOLDER", self.run_mpiexec("-n", 1, PROGRAM, "files").stderr)
+
+    def test_an_algorithm_that_does_not_exist_is_reported_once(self):
+        env = {"HEARTH_COLL_ALGORITHMS": "barrier=foo"}
+        err = self.run_mpiexec("-n", 3, "--oversubscribe", PROGRAM, "collectives", env=env).stderr
+        text = 'HEARTH_COLL_ALGORITHMS: "barrier=foo" names no algorithm of barrier; there are flat, tree, '
+        self.assertEqual(err.count(text), 1, err)
+        self.assertEqual(err.count("HEARTH_COLL_ALGORITHMS"), 1, err)
 
     def test_files(self):
         profile = self.profile(2, "files")

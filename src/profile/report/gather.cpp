@@ -78,8 +78,10 @@ Status Board::gather(const std::string& folder, Board& board, std::vector<PartFa
   if (!made.usable()) {
     return fail(
         MPI_ERR_ARG,
-        "no parts of a profile in '%s'. Likely cause: the job ran without "
-        "HEARTH_PROFILE_FOLDER, or its files are on other machines. Remedy: gather them in one folder",
+        "no parts of a profile (rank-*.profile) in '%s'. Likely cause: Hearth's mpiexec started the job; it "
+        "ignores HEARTH_PROFILE_FOLDER. Remedy: mpiexec --profile FILE. Under another launcher: the ranks "
+        "ran without HEARTH_PROFILE_FOLDER, or the parts are on other machines. Remedy: set it for all "
+        "ranks, and gather the parts in one folder",
         folder.c_str());
   }
   board = std::move(made);

@@ -73,6 +73,23 @@ TEST(Select, FollowsTheHintsOfACommunicatorWhereTheParameterIsSilent) {
   EXPECT_EQ(wished_algorithm(Collective::allreduce, kHinted), nullptr);
 }
 
+TEST(Select, NamesTheValidEntriesForAnInvalidOne) {
+  const auto refusal = [](const char* text) {
+    EXPECT_FALSE(check_wishes(text).ok());
+    return std::string(last_failure_text());
+  };
+  EXPECT_EQ(refusal("bcast=chain,barrier=foo"),
+            "hearth_coll_algorithms: \"barrier=foo\" names no algorithm of barrier; there are flat, tree, "
+            "machines, dissemination");
+  EXPECT_EQ(refusal("reduce=foo"),
+            "hearth_coll_algorithms: \"reduce=foo\" names no algorithm of reduce; there are flat, tree, "
+            "pipeline, machines, ring_gather, binomial, in_order");
+  EXPECT_EQ(refusal("foo=ring"),
+            "hearth_coll_algorithms: \"foo=ring\" names no collective; there are allgather, allreduce, "
+            "alltoall, barrier, bcast, gather, reduce, reduce_scatter, scan, scatter");
+  EXPECT_NE(refusal("ring").find("is not of the form collective=algorithm"), std::string::npos);
+}
+
 TEST(Select, LimitsMoveTheChoice) {
   const auto of = [](int64_t bytes, int64_t whole_bytes_max) {
     return std::string(
