@@ -44,6 +44,7 @@ Message* no_proc() {
 
 Status probe(int source, int tag, Comm& comm, MPI_Status* status) {
   if (source == MPI_PROC_NULL) {
+    HEARTH_TRY(abi::without_peer(comm));
     set_nobody(status);
     return {};
   }
@@ -55,6 +56,7 @@ Status probe(int source, int tag, Comm& comm, MPI_Status* status) {
 
 Status iprobe(int source, int tag, Comm& comm, int& flag, MPI_Status* status) {
   if (source == MPI_PROC_NULL) {
+    HEARTH_TRY(abi::without_peer(comm));
     flag = 1;
     set_nobody(status);
     return {};
@@ -68,6 +70,7 @@ Status iprobe(int source, int tag, Comm& comm, int& flag, MPI_Status* status) {
 
 Status mprobe(int source, int tag, Comm& comm, Message*& message, MPI_Status* status) {
   if (source == MPI_PROC_NULL) {
+    HEARTH_TRY(abi::without_peer(comm));
     message = no_proc();
     set_nobody(status);
     return {};
@@ -81,6 +84,7 @@ Status mprobe(int source, int tag, Comm& comm, Message*& message, MPI_Status* st
 
 Status improbe(int source, int tag, Comm& comm, int& flag, Message*& message, MPI_Status* status) {
   if (source == MPI_PROC_NULL) {
+    HEARTH_TRY(abi::without_peer(comm));
     flag = 1;
     message = no_proc();
     set_nobody(status);

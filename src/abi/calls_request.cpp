@@ -390,6 +390,8 @@ Status start(Request*& request) {
                 "again");
   }
   if (request->key.peer == MPI_PROC_NULL) {
+    const Status revoked = request->comm == nullptr ? Status() : abi::without_peer(*request->comm);
+    if (!revoked.ok()) return abi::blame(*request->comm, revoked);
     request->active = request->complete = true;
     return {};
   }

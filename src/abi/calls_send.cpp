@@ -21,17 +21,12 @@ using p2p::Engine;
 using p2p::Request;
 using p2p::SendMode;
 
-/// The outcome of a message to or from MPI_PROC_NULL, which no failure of a process affects.
-Status without_peer(const Comm& comm) {
-  return comm.failure != MPIX_ERR_REVOKED ? Status() : p2p::engine().failures().failure_of(comm);
-}
-
 [[gnu::noinline]] Status start_send(const void* buffer, Count count, Type& type, int dest, int tag,
                                     Comm& comm, SendMode mode, Request*& request) {
   Engine& engine = p2p::engine();
   if (dest == MPI_PROC_NULL) {
     profile::count_frequent_call(0);
-    HEARTH_TRY(without_peer(comm));
+    HEARTH_TRY(abi::without_peer(comm));
     request = engine.requests().completed_send();
     return {};
   }
@@ -44,13 +39,13 @@ Status without_peer(const Comm& comm) {
                                        Comm& comm, SendMode mode) {
   if (dest == MPI_PROC_NULL) {
     profile::count_frequent_call(0);
-    return without_peer(comm);
+    return abi::without_peer(comm);
   }
   return p2p::engine().send(buffer, count, type, comm.peers[dest], tag, comm.context, mode);
 }
 
 Status send_buffered(const void* buffer, Count count, Type& type, int dest, int tag, Comm& comm) {
-  if (dest == MPI_PROC_NULL) return without_peer(comm);
+  if (dest == MPI_PROC_NULL) return abi::without_peer(comm);
   return abi::send_buffer_for(comm).send(p2p::engine(), buffer, count, type, comm.peers[dest], tag,
                                          comm.context);
 }
@@ -59,7 +54,7 @@ Status send_buffered(const void* buffer, Count count, Type& type, int dest, int 
                                           Comm& comm, MPI_Status* status) {
   if (source == MPI_PROC_NULL) {
     profile::count_frequent_call(0);
-    HEARTH_TRY(without_peer(comm));
+    HEARTH_TRY(abi::without_peer(comm));
     abi::set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);  // MPI 5.0 section 3.10
     return {};
   }
@@ -76,7 +71,7 @@ Status send_buffered(const void* buffer, Count count, Type& type, int dest, int 
 [[gnu::noinline]] Status start_receive(void* buffer, Count count, Type& type, int source, int tag, Comm& comm,
                                        Request*& request) {
   if (source == MPI_PROC_NULL) {
-    HEARTH_TRY(without_peer(comm));
+    HEARTH_TRY(abi::without_peer(comm));
     return abi::receive_from_nobody(request);
   }
   const objects::PeerIndex from = source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : comm.peers[source];

@@ -5,9 +5,14 @@
 #include "abi/error.h"
 #include "abi/handle.h"
 #include "abi/status.h"
+#include "mpi-ext.h"
 #include "objects/lifetime.h"
 
 namespace hearth::abi {
+
+Status without_peer(const objects::Comm& comm) {
+  return comm.failure != MPIX_ERR_REVOKED ? Status() : p2p::engine().failures().failure_of(comm);
+}
 
 datatype::Type& byte_type() {
   return *find<datatype::Type>(MPI_BYTE);

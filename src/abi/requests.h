@@ -16,6 +16,9 @@ inline void belong_to(p2p::Request* request, objects::Comm& comm) {
   ++comm.references;
 }
 
+/// The outcome of a message to or from MPI_PROC_NULL: only a revoked communicator makes it fail.
+Status without_peer(const objects::Comm& comm);
+
 /// MPI_BYTE.
 datatype::Type& byte_type();
 

@@ -31,6 +31,12 @@ static void calls_are_refused(MPI_Comm comm) {
                  "receive from no process");
   expect_revoked(MPI_Isend(&number, 1, MPI_INT, MPI_PROC_NULL, 1, comm, &request), "isend to no process");
   expect_revoked(MPI_Irecv(&number, 1, MPI_INT, MPI_PROC_NULL, 1, comm, &request), "irecv from no process");
+  MPI_Message message;
+  expect_revoked(MPI_Probe(MPI_PROC_NULL, 1, comm, MPI_STATUS_IGNORE), "probe of no process");
+  expect_revoked(MPI_Iprobe(MPI_PROC_NULL, 1, comm, &flag, MPI_STATUS_IGNORE), "iprobe of no process");
+  expect_revoked(MPI_Mprobe(MPI_PROC_NULL, 1, comm, &message, MPI_STATUS_IGNORE), "mprobe of no process");
+  expect_revoked(MPI_Improbe(MPI_PROC_NULL, 1, comm, &flag, &message, MPI_STATUS_IGNORE),
+                 "improbe of no process");
   expect_revoked(MPI_Barrier(comm), "barrier");
   expect_revoked(MPI_Allreduce(&rank, &number, 1, MPI_INT, MPI_SUM, comm), "allreduce");
   MPI_Comm made;
@@ -138,8 +144,9 @@ int main(int argc, char** argv) {
     int number = round;
     MPI_Send(&number, 1, MPI_INT, (rank + 1) % size, 99, comm);
     /* A call without a communicator argument, whose request belongs to the communicator. */
-    MPI_Request again;
+    MPI_Request again, to_none;
     MPI_Barrier_init(comm, MPI_INFO_NULL, &again);
+    MPI_Send_init(&number, 1, MPI_INT, MPI_PROC_NULL, 1, comm, &to_none);
     MPI_Barrier(comm);
     if (rank == 0) {
       offer_partitions(comm, round % (ways + 1));
@@ -154,6 +161,8 @@ int main(int argc, char** argv) {
     calls_are_refused(comm);
     expect_revoked(MPI_Start(&again), "start");
     MPI_Request_free(&again);
+    expect_revoked(MPI_Start(&to_none), "start of a send to no process");
+    MPI_Request_free(&to_none);
     int flags = rank == 1 ? 5 : 7;
     CHECK(MPIX_Comm_agree(comm, &flags) == MPI_SUCCESS && flags == 5, "agreed on %d", flags);
     MPI_Comm next;
