@@ -170,18 +170,18 @@ const Option kOptions[] = {
     {"timeout", "SECONDS", "end the job after that time, say what each rank waits for, and exit with 124",
      [](Parser& p, const Words& v) { return read_timeout(p.option.c_str(), v[0], p.job.timeout_ns); }},
 
-    {"profile", "FILE", "write where messages went and who waited: a page, or JSON for FILE.json",
+    {"profile", "FILE", "write messages and waits per pair of ranks: a page, or JSON for FILE.json",
      [](Parser& p, const Words& v) { p.job.profile_files.push_back(v[0]); return Status(); }},
     {"trace", "FILE", "write what each rank did when, for Perfetto or chrome://tracing: docs/guide/tools.md",
      [](Parser& p, const Words& v) { p.job.trace_file = v[0]; return Status(); }},
     {"survive enable-recovery disable-auto-cleanup", "",
-     "let the other ranks go on when one has died: docs/guide/failures.md",
+     "ranks that fail do not end the job: docs/guide/failures.md",
      [](Parser& p, const Words&) { p.job.survive = true; return Status(); }},
     {"with-ft", "KIND", "the same, as Open MPI has it: ulfm, mpi or none",
      [](Parser& p, const Words& v) { p.job.survive = v[0] == "ulfm" || v[0] == "mpi"; return Status(); }},
 
     {"why", "[=SECONDS]",
-     "when waits last so long (default 5): say who waits for whom, and why: docs/guide/tools.md",
+     "report waits longer than this (default 5), and which rank waits for which: docs/guide/tools.md",
      [](Parser& p, const Words& v) {
        if (v.empty()) return p.job.why_ns = kWhyNs, Status();
        HEARTH_TRY(read_timeout(p.option.c_str(), v[0], p.job.why_ns));
@@ -193,7 +193,7 @@ const Option kOptions[] = {
      [](Parser& p, const Words&) { p.job.keep_waiting = true; return Status(); }},
 
     {"check", "[=HOW]",
-     "say what the program does that MPI forbids; HOW is fatal, strict or both: docs/guide/tools.md",
+     "report what MPI forbids in the program; HOW is fatal, strict or both: docs/guide/tools.md",
      [](Parser& p, const Words& v) { p.job.check = v.empty() ? "yes" : v[0]; return Status(); }},
     {"check-json", "FILE", "the same, and write it to a file",
      [](Parser& p, const Words& v) {
@@ -209,7 +209,7 @@ const Option kOptions[] = {
      "bind each rank to none, hwthread, core, l2, l3, numa, package (socket); rr; user:LIST",
      [](Parser& p, const Words& v) { return read_bind(p.option, v[0], p.job.placement); }},
     {"map-by", "LEVEL[:PE=N]",
-     "deal ranks out over slot, hwthread, core, l2, l3, numa, package; spread; ppr:N:LEVEL",
+     "place ranks round robin: slot, hwthread, core, l2, l3, numa, package; spread; ppr:N:LEVEL",
      [](Parser& p, const Words& v) { return read_map(p.option, v[0], p.job.placement); }},
     {"cpu-set cpu-list", "LIST", "use only these processors, as 0-3,8",
      [](Parser& p, const Words& v) {
@@ -230,20 +230,20 @@ const Option kOptions[] = {
        if (p.job.placement.bind == Level::automatic) p.job.placement.bind = Level::hwthread;
        return Status();
      }},
-    {"place-by", "FILE", "seat those ranks side by side that exchange most bytes: docs/guide/binding.md",
+    {"place-by", "FILE", "place ranks that exchange most bytes on near processors: docs/guide/binding.md",
      [](Parser& p, const Words& v) { p.job.traffic_file = v[0]; return Status(); }},
-    {"report-bindings print-rank-map display-map", "", "say and draw where each rank is bound",
+    {"report-bindings print-rank-map display-map", "", "print where each rank is bound, with a drawing",
      [](Parser& p, const Words&) { p.job.report_bindings = true; return Status(); }},
-    {"do-not-launch", "", "stop before anything is started; with --report-bindings: only look",
+    {"do-not-launch", "", "start nothing; with --report-bindings: only show the bindings",
      [](Parser& p, const Words&) { p.job.do_not_launch = true; return Status(); }},
-    {"share-heap", "", "let the programs' heap lie where all ranks reach it: docs/design/arena.md",
+    {"share-heap", "", "allocate the programs' heap in memory that all ranks share: docs/design/arena.md",
      [](Parser& p, const Words&) { p.job.share_heap = Choice::yes; return Status(); }},
-    {"no-share-heap", "", "leave the heap to each program, whatever HEARTH_SHARE_HEAP says",
+    {"no-share-heap", "", "keep the heap private, whatever HEARTH_SHARE_HEAP says",
      [](Parser& p, const Words&) { p.job.share_heap = Choice::no; return Status(); }},
     {"initial-errhandler", "HANDLER",
      "what errors do from the start: mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return",
      handle_initial_errhandler},
-    {"oversubscribe", "", "say nothing when there are more ranks than processors, which is always allowed",
+    {"oversubscribe", "", "no note when there are more ranks than processors, which is always allowed",
      [](Parser& p, const Words&) { p.job.placement.oversubscribe = true; return Status(); }},
     {"nooversubscribe", "", "stop when there are more ranks than processors",
      [](Parser& p, const Words&) { p.job.placement.forbid_oversubscribe = true; return Status(); }},
