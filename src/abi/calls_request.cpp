@@ -378,6 +378,21 @@ Status cancel(Request*& request) {
   return {};
 }
 
+namespace {
+
+Status start_inactive(Request& request) {
+  if (request.key.peer == MPI_PROC_NULL) {
+    HEARTH_TRY(abi::without_peer(*request.comm));
+    request.active = request.complete = true;
+    return {};
+  }
+  if (request.hooks != nullptr && request.hooks->start != nullptr) return request.hooks->start(request);
+  p2p::engine().start(request);
+  return {};
+}
+
+}  // namespace
+
 Status start(Request*& request) {
   if (request == nullptr || !request->persistent) {
     return fail(
@@ -389,17 +404,7 @@ Status start(Request*& request) {
                 "the request is active already. Remedy: complete it (MPI_Wait) before starting it "
                 "again");
   }
-  if (request->key.peer == MPI_PROC_NULL) {
-    const Status revoked = request->comm == nullptr ? Status() : abi::without_peer(*request->comm);
-    if (!revoked.ok()) return abi::blame(*request->comm, revoked);
-    request->active = request->complete = true;
-    return {};
-  }
-  if (request->hooks == nullptr || request->hooks->start == nullptr) {
-    p2p::engine().start(*request);
-    return {};
-  }
-  const Status status = request->hooks->start(*request);
+  const Status status = start_inactive(*request);
   // The arguments name no communicator: the error belongs to the request's communicator.
   return status.ok() || request->comm == nullptr ? status : abi::blame(*request->comm, status);
 }

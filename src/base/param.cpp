@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "base/first_rank.h"
+#include "base/launcher_rank.h"
 
 namespace hearth::param {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/first_rank.h"
 #include "base/immortal.h"
+#include "base/launcher_rank.h"
 #include "base/param.h"
 #include "mpi.h"
 #include "shm/layout.h"

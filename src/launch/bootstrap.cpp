@@ -1,10 +1,12 @@
 #include "launch/bootstrap.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
 #include "base/chaos.h"
+#include "base/launcher_rank.h"
 #include "base/os_process.h"
 #include "launch/bootstrap_mpiexec.h"
 #include "launch/bootstrap_node.h"
@@ -49,11 +51,8 @@ bool alone_by_count(const LauncherSigns& signs) {
 }  // namespace
 
 void begin_chaos() {
-  int rank = 0;
-  for (const char* name : {"HEARTH_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
-    if (small_variable(name, rank)) break;
-  }
-  chaos::begin(rank);
+  const char* rank = rank_from_launcher();
+  chaos::begin(rank == nullptr ? 0 : std::atoi(rank));
 }
 
 Status bootstrap(Bootstrap& result) {

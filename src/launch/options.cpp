@@ -193,7 +193,7 @@ const Option kOptions[] = {
      [](Parser& p, const Words&) { p.job.keep_waiting = true; return Status(); }},
 
     {"check", "[=HOW]",
-     "report what MPI forbids in the program; HOW is fatal, strict or both: docs/guide/tools.md",
+     "report errors in how the program uses MPI; HOW is fatal, strict or both: docs/guide/tools.md",
      [](Parser& p, const Words& v) { p.job.check = v.empty() ? "yes" : v[0]; return Status(); }},
     {"check-json", "FILE", "the same, and write it to a file",
      [](Parser& p, const Words& v) {

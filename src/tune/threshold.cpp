@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/launcher_rank.h"
 #include "mpi.h"
 
 namespace hearth::tune {
@@ -55,10 +56,7 @@ class Table {
     if (words == nullptr || *words == '\0') return;
     std::vector<Tuned> values;
     if (!from_words(words, values).ok()) {
-      // All ranks read the same text, so only rank 0 reports an error.
-      const char* rank = std::getenv("HEARTH_RANK");
-      if (rank == nullptr || std::strcmp(rank, "0") == 0)
-        std::fprintf(stderr, "hearth: %s; using defaults\n", last_failure_text());
+      if (is_first_rank()) std::fprintf(stderr, "hearth: %s; using defaults\n", last_failure_text());
     }
     take(values);
   }
