@@ -150,10 +150,7 @@ Status comm_create_group(Comm& comm, Group& group, int tag, Comm*& newcomm) {
   HEARTH_TRY(check_members(*comm.group, group.peers));
   if (group.rank == MPI_UNDEFINED) return {};
   abi::OwnedAllocation owned;
-  if (group.rank == 0) owned = abi::OwnedAllocation(abi::fetch_allocation(group.peers));
-  coll::Schedule schedule(group, comm, tag);
-  HEARTH_TRY(coll::bcast(schedule, &owned.allocation(), sizeof owned.allocation(), abi::byte_type(), 0));
-  HEARTH_TRY(schedule.finish());
+  HEARTH_TRY(abi::agree_on_allocation_among(group, comm, tag, owned));
   return abi::make_intracomm(comm, std::move(owned), group.peers, newcomm);
 }
 

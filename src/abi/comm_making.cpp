@@ -225,12 +225,15 @@ objects::ContextAllocation fetch_allocation(const Peers& members) {
   return {.context = context, .region = has_region ? coll::region_pool().take(members) : objects::kNoRegion};
 }
 
-objects::ContextAllocation fetch_allocation_for(const Comm& comm) {
+objects::ContextAllocation fetch_allocation_for(Comm& comm) try {
   if (comm.rank != 0 || !is_first_group(comm)) return {};
   if (!comm.is_inter()) return fetch_allocation(comm.group->peers);
   Peers all = comm.group->peers;
   all.insert(all.end(), comm.remote_group->peers.begin(), comm.remote_group->peers.end());
   return {.context = p2p::engine().processes().new_context(all)};
+} catch (const std::bad_alloc&) {
+  coll::abandon(comm);
+  throw;
 }
 
 Status distribute_allocation(coll::Schedule& schedule, objects::ContextAllocation* allocation,
@@ -287,11 +290,23 @@ Status agree_on_allocation(Comm& comm, OwnedAllocation& owned) {
   return coll::run<distribute_allocation>(comm, &owned.allocation(), is_first_group(comm));
 }
 
-Status tell_group(Comm& comm, int root, Words& words) {
+Status agree_on_allocation_among(const Group& group, Comm& comm, int tag, OwnedAllocation& owned) try {
+  if (group.rank == 0) owned = OwnedAllocation(fetch_allocation(group.peers));
+  return run_among<coll::bcast>(group, comm, tag, &owned.allocation(), Count{sizeof owned.allocation()},
+                                byte_type(), 0);
+} catch (const std::bad_alloc&) {
+  coll::abandon(comm);
+  throw;
+}
+
+Status tell_group(Comm& comm, int root, Words& words) try {
   auto count = static_cast<Count>(words.size());
   HEARTH_TRY(run_in_group<coll::bcast>(comm, &count, Count{sizeof count}, byte_type(), root));
   words.resize(static_cast<size_t>(count));
   return run_in_group<coll::bcast>(comm, words.data(), count * Count{sizeof(int)}, byte_type(), root);
+} catch (const std::bad_alloc&) {
+  coll::abandon(comm);
+  throw;
 }
 
 Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, bool one_group,

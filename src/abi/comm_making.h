@@ -101,7 +101,7 @@ bool is_first_group(const Comm& comm);
 objects::ContextAllocation fetch_allocation(const Peers& members);
 /// Rank 0 of the first group fetches for all members of `comm`, or of both groups of an intercommunicator.
 /// All other ranks get an empty allocation.
-objects::ContextAllocation fetch_allocation_for(const Comm& comm);
+objects::ContextAllocation fetch_allocation_for(Comm& comm);
 /// Collective, over both groups of an intercommunicator: distributes that allocation.
 Status distribute_allocation(coll::Schedule& schedule, objects::ContextAllocation* allocation,
                              bool first_group);
@@ -109,21 +109,30 @@ Status distribute_allocation(coll::Schedule& schedule, objects::ContextAllocatio
 Status tell_duplicate(coll::Schedule& schedule, Comm* made, bool first_group);
 /// Fetches and distributes an allocation; equal on all ranks.
 Status agree_on_allocation(Comm& comm, OwnedAllocation& owned);
+/// The same among the processes of `group`. Only they call, with the same tag.
+Status agree_on_allocation_among(const Group& group, Comm& comm, int tag, OwnedAllocation& owned);
 /// Broadcasts the root's words in the own group, also of an intercommunicator.
 Status tell_group(Comm& comm, int root, Words& words);
 /// Collective over an intercommunicator: each group receives the words of the other group's rank 0, and all
 /// ranks receive the same allocation, with a region if the result has one group.
 Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, bool one_group,
                            OwnedAllocation& owned);
-/// Runs a collective of src/coll in the own group, also of an intercommunicator.
+/// Runs a collective of src/coll among the processes of `group`. Only they call, with the same tag, which is
+/// not negative. If one of them has no memory for its messages, `comm` is revoked, so that the others do not
+/// wait; the caller does the same if it throws std::bad_alloc.
+template <auto build, class... Arguments>
+Status run_among(const Group& group, Comm& comm, int tag, Arguments&&... arguments) {
+  coll::Schedule schedule(group, comm, tag);
+  const Status built = build(schedule, std::forward<Arguments>(arguments)...);
+  const Status done = schedule.finish();
+  return coll::abandon_unbuilt(comm, built.ok() ? done : built);
+}
+/// The same in the own group, also of an intercommunicator.
 template <auto build, class... Arguments>
 Status run_in_group(Comm& comm, Arguments&&... arguments) {
   if (!comm.is_inter()) return coll::run<build>(comm, std::forward<Arguments>(arguments)...);
-  // Non-negative tags are unused here: only MPI_Comm_create_group uses them, on intracommunicators.
-  coll::Schedule schedule(*comm.group, comm, 0);
-  const Status built = build(schedule, std::forward<Arguments>(arguments)...);
-  const Status done = schedule.finish();
-  return built.ok() ? done : built;
+  // Tag 0 is unused here: only MPI_Comm_create_group passes tags, on intracommunicators.
+  return run_among<build>(*comm.group, comm, 0, std::forward<Arguments>(arguments)...);
 }
 
 // From a group alone (MPI 5.0 sections 11.3.4, 7.6.2). Only members of the groups take part; calls with the

@@ -28,9 +28,21 @@ __attribute__((visibility("default"))) void* realloc(void* memory, size_t bytes)
   return fails() ? NULL : __libc_realloc(memory, bytes);
 }
 
-enum call { split, duplicate, idup, create, barrier, ibarrier, allgatherv, reduce, scan_long, last_call };
-static const char* const names[] = {"split",    "dup",        "idup",   "create",   "barrier",
-                                    "ibarrier", "allgatherv", "reduce", "long scan"};
+enum call {
+  split,
+  duplicate,
+  idup,
+  create,
+  create_group,
+  barrier,
+  ibarrier,
+  allgatherv,
+  reduce,
+  scan_long,
+  last_call
+};
+static const char* const names[] = {"split",   "dup",      "idup",       "create", "create_group",
+                                    "barrier", "ibarrier", "allgatherv", "reduce", "long scan"};
 
 static int size;
 static double in[20000], out[20000 * 4];
@@ -49,10 +61,12 @@ static int run(enum call which, MPI_Comm comm, MPI_Comm* made) {
       code = MPI_Comm_idup(comm, made, &request);
       return code != MPI_SUCCESS ? code : MPI_Wait(&request, MPI_STATUS_IGNORE);
     case create:
+    case create_group:
       fail_at = 0; /* a local call */
       MPI_Comm_group(comm, &group);
       fail_at = number;
-      code = MPI_Comm_create(comm, group, made);
+      code =
+          which == create ? MPI_Comm_create(comm, group, made) : MPI_Comm_create_group(comm, group, 5, made);
       MPI_Group_free(&group);
       return code;
     case barrier:
@@ -113,14 +127,16 @@ int main(int argc, char** argv) {
   static const int counts[] = {1, 100, 400, 900, 2500, 8000, 20000};
   size_t i;
   long failed = 0;
-  int which;
+  int which, rank;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &own_rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   for (i = 0; i < 2 * sizeof counts / sizeof *counts; ++i) exchange(counts[i / 2], i % 2 == 0);
   for (which = 0; which < last_call; ++which) {
-    long number = 1;
-    while (fail_one((enum call)which, number, (int)(number % size))) ++number, ++failed;
+    for (rank = 0; rank < size; ++rank) {
+      long number = 1;
+      while (fail_one((enum call)which, number, rank)) ++number, ++failed;
+    }
   }
   CHECK(failed > 8, "only %ld allocations failed", failed);
   MPI_Finalize();
