@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -137,15 +137,19 @@ Descriptor make_file(const char* path, uint64_t bytes) {
   return file;
 }
 
+// Reads into the text itself, not through a buffer on the stack: user-level threads have stacks of 16 KiB.
 std::string read_text(const char* path) {
+  constexpr size_t kPieceBytes = 4096;
   std::string text;
   const Descriptor file = open_to_read(path);
   if (!file.open()) return text;
-  std::array<char, 4096> piece;
-  for (;;) {
-    const intptr_t bytes = read_some(file.number(), piece.data(), piece.size());
-    if (bytes <= 0) return text;
-    text.append(piece.data(), static_cast<size_t>(bytes));
+  for (size_t done = 0;;) {
+    text.resize(done + kPieceBytes);
+    const intptr_t bytes = read_some(file.number(), text.data() + done, kPieceBytes);
+    done += static_cast<size_t>(std::max<intptr_t>(bytes, 0));
+    if (bytes > 0) continue;
+    text.resize(done);
+    return text;
   }
 }
 

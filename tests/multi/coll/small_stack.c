@@ -8,7 +8,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { stack_bytes = 16 * 1024, bytes_max = 128 * 1024 };
+enum { stack_bytes = 16 * 1024, bytes_max = 4 << 20 };
 
 static ucontext_t outside, inside;
 static int rank, size;
