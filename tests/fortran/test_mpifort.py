@@ -9,47 +9,14 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "launch"))
-from common import BIN, LIMIT_S, LaunchTest  # noqa: E402
+from common import BIN, LIMIT_S  # noqa: E402
+from wrapper_test import BUILD, WrapperTest  # noqa: E402
 
 SOURCES = Path(__file__).parent
-BUILD = BIN.parent
 MPIFORT = BIN / "mpifort"
 
 
-class Mpifort(LaunchTest):
-    def run_tool(self, *words, code=0, env=None):
-        """Output of a command, both streams. The cache of modules is in the folder of the test."""
-        environment = {
-            k: v for k, v in self.environment().items()
-            if not k.startswith(("MPICH_", "FC", "FFLAGS", "XDG_"))
-        }
-        environment["XDG_CACHE_HOME"] = str(self.folder / "cache")
-        environment.update(env or {})
-        result = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=LIMIT_S,
-                                check=False, cwd=self.folder, env=environment)
-        self.assertEqual(result.returncode, code, f"{words}\n{result.stdout}\n{result.stderr}")
-        return result.stdout + result.stderr
-
-    def hello(self, program):
-        self.assertEqual(self.lines("-n", 2, "--oversubscribe", program), ["hello 0", "hello 1"])
-
-    def installation(self, name):
-        """The parts of an installation that mpifort needs, under another prefix."""
-        prefix = self.folder / name
-        for folder in ("bin", "include", "lib/pkgconfig", "share/hearth/fortran"):
-            (prefix / folder).mkdir(parents=True)
-        for wrapper in (BUILD / "installed").iterdir():
-            shutil.copy(wrapper, prefix / "bin", follow_symlinks=False)
-        shutil.copy(BUILD / "generated/mpi.h", prefix / "include")
-        shutil.copy(BUILD / "generated/fortran/mpif.h", prefix / "include")
-        for package in BUILD.glob("hearth*.pc"):
-            shutil.copy(package, prefix / "lib/pkgconfig")
-        for module in (BUILD / "generated/fortran").glob("*.f90"):
-            shutil.copy(module, prefix / "share/hearth/fortran")
-        for library in (BUILD / "lib").glob("libmpi*_abi.so*"):
-            shutil.copy(library, prefix / "lib", follow_symlinks=False)
-        return prefix
-
+class Mpifort(WrapperTest):
     def test_compile_link_and_run(self):
         for wrapper, source in (("mpifort", "hello_f08.f90"), ("mpifort_abi", "hello_f08.f90"),
                                 ("mpif90", "hello_mpi.f90"), ("mpif77", "hello_77.f")):

@@ -18,18 +18,7 @@ from common import BIN, LaunchTest, python, shell
 
 RANK = os.environ["HEARTH_RANK_PROGRAM"]  # for the standard ABI, from rank.c
 PROGRAM = "int MPI_Init(int *, char ***);\nint main(void) { return MPI_Init(0, 0); }\n"
-HELLO = r"""
-#include <mpi.h>
-#include <stdio.h>
-int main(int argc, char** argv) {
-  int rank, size;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  printf("rank %d of %d\n", rank, size);
-  return MPI_Finalize();
-}
-"""
+HELLO = Path(__file__).resolve().parents[2] / "examples/hello.c"
 ENVIRONMENT = "echo ${LD_LIBRARY_PATH:-none} ${LD_PRELOAD:-none} ${MPI4PY_LIBMPI:-none}"
 
 
@@ -278,13 +267,11 @@ class WithPeers(LaunchTest):
         folder = peer(name)
         if folder is None:
             self.skipTest(f"no wheel of {name}: bench/compare --setup installs it")
-        source = self.folder / "hello.c"
-        source.write_text(HELLO)
-        subprocess.run([folder / "bin" / "mpicc", source, "-o", self.folder / "hello"], check=True)
-        ranks = ["rank 0 of 2", "rank 1 of 2"]
+        subprocess.run([folder / "bin" / "mpicc", HELLO, "-o", self.folder / "hello"], check=True)
+        ranks = ["Hello from rank 0 of 2", "Hello from rank 1 of 2"]
         self.assertEqual(self.lines("-n", 2, "./hello"), ranks)
         self.assertEqual(self.lines("-n", 2, *shell("./hello; true")), ranks)
-        code = "from mpi4py import MPI; c = MPI.COMM_WORLD; print(f'rank {c.rank} of {c.size}')"
+        code = "from mpi4py import MPI; c = MPI.COMM_WORLD; print(f'Hello from rank {c.rank} of {c.size}')"
         interpreter = folder / "bin" / "python"
         tried = subprocess.run([interpreter, "-c", "import mpi4py"], capture_output=True, check=False)
         if tried.returncode == 0:

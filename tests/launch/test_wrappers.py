@@ -4,54 +4,17 @@ installation."""
 
 import os
 import shutil
-import subprocess
 import sys
 import unittest
 from pathlib import Path
 
-from common import BIN, LIMIT_S, LaunchTest
+from common import BIN
+from wrapper_test import BUILD, WrapperTest
 
 SOURCES = Path(__file__).parent / "find_mpi"
-BUILD = BIN.parent
 
 
-class Wrappers(LaunchTest):
-    def run_tool(self, *words, code=0, env=None):
-        """Output of a command, both streams."""
-        environment = {
-            k: v for k, v in self.environment().items() if not k.startswith(("MPICH_", "CC", "CXX"))
-        }
-        environment.update(env or {})
-        result = subprocess.run(
-            list(map(str, words)),
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
-            cwd=self.folder,
-            env=environment,
-        )
-        self.assertEqual(result.returncode, code, f"{words}\n{result.stdout}\n{result.stderr}")
-        return result.stdout + result.stderr
-
-    def installation(self, name):
-        """The contents of an installation under another prefix."""
-        prefix = self.folder / name
-        for folder in ("bin", "include", "lib/pkgconfig", "lib/cmake/hearth"):
-            (prefix / folder).mkdir(parents=True)
-        for wrapper in (BUILD / "installed").iterdir():
-            shutil.copy(wrapper, prefix / "bin", follow_symlinks=False)
-        shutil.copy(BUILD / "generated/mpi.h", prefix / "include")
-        shutil.copy(BUILD / "hearth.pc", prefix / "lib/pkgconfig")
-        for file in BUILD.glob("hearth-config*.cmake"):
-            shutil.copy(file, prefix / "lib/cmake/hearth")
-        for library in (BUILD / "lib").glob("libmpi_abi.so*"):
-            shutil.copy(library, prefix / "lib", follow_symlinks=False)
-        return prefix
-
-    def hello(self, program):
-        self.assertEqual(self.lines("-n", 2, "--oversubscribe", program), ["hello 0", "hello 1"])
-
+class Wrappers(WrapperTest):
     def test_compile_link_and_run(self):
         for wrapper, source in (
             ("mpicc", "hello.c"),

@@ -9,18 +9,7 @@ import unittest
 from pathlib import Path
 
 BUILD = Path(os.environ["HEARTH_BUILD"])
-HELLO = r"""
-#include <mpi.h>
-#include <stdio.h>
-int main(int argc, char** argv) {
-  int rank, size;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  printf("rank %d of %d\n", rank, size);
-  return MPI_Finalize();
-}
-"""
+HELLO = Path(__file__).resolve().parents[2] / "examples/hello.c"
 # dpkg's own records and logs.
 RECORDS = ("var/lib/dpkg", "var/log", "var/cache", "etc/alternatives", "var/lib/dpkg/alternatives")
 
@@ -140,10 +129,9 @@ class Deb(unittest.TestCase):
             self.assertTrue(alternative.startswith("/etc/alternatives/"), alternative)
             self.assertEqual(os.readlink(root / alternative[1:]), target, link)
             self.assertTrue((root / target[1:]).exists(), target)
-        (self.folder / "hello.c").write_text(HELLO)
-        run(root / "usr/bin/mpicc.hearth", self.folder / "hello.c", "-o", self.folder / "hello")
+        run(root / "usr/bin/mpicc.hearth", HELLO, "-o", self.folder / "hello")
         ranks = run(root / "usr/bin/mpiexec.hearth", "-n", "2", self.folder / "hello")
-        self.assertEqual(sorted(ranks.splitlines()), ["rank 0 of 2", "rank 1 of 2"])
+        self.assertEqual(ranks, "Hello from rank 0 of 2\nHello from rank 1 of 2\n")
         self.assertIn("parameters", run(root / "usr/bin/hearth", "info"))
         # An update keeps the alternatives; removal leaves nothing.
         self.dpkg(root, "--install", self.deb)

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <vector>
 
+#include "../scripted_deaths.h"
 #include "base/contexts.h"
 #include "mpi-ext.h"
 #include "mpi.h"
@@ -15,22 +15,6 @@ namespace hearth::p2p {
 namespace {
 
 constexpr uint32_t kContext = 4 * kFirstFreeContext;
-
-class Registry final : public shm::Deaths {
- public:
-  uint32_t deaths() const override { return static_cast<uint32_t>(dead.size()); }
-  uint32_t death_of(int rank) const override {
-    for (size_t i = 0; i < dead.size(); ++i) {
-      if (dead[i] == rank) return static_cast<uint32_t>(i) + 1;
-    }
-    return 0;
-  }
-  void describe(int rank, char* text, size_t bytes) const override {
-    std::snprintf(text, bytes, "process %d has died", rank);
-  }
-  void go_on() const override {}
-  std::vector<PeerIndex> dead;
-};
 
 /// Process 0 of three, with a communicator of all.
 struct FailureHandlerTest : testing::Test, RendezvousParts {
@@ -61,7 +45,7 @@ struct FailureHandlerTest : testing::Test, RendezvousParts {
   }
 
   objects::Comm& comm;
-  Registry registry;
+  shm::ScriptedDeaths registry;
   FailureRecord record{3, &registry};
   Answers death_answers{3, transport, record, errors};
   MessageProfile profile{3, nullptr, matching.posted()};
@@ -96,7 +80,7 @@ TEST_F(FailureHandlerTest, a_death_ends_the_operations_that_need_the_process) {
   Request* to_alive = send_of(small, 2);
   eager.add_to_backlog(*to_alive);
 
-  registry.dead = {1};
+  registry.add(1);
   EXPECT_TRUE(handler.poll());
   EXPECT_EQ(polls, 1) << "what it sent before is received first";
   for (Request* ended : {from_dead, to_dead, waiting}) {
@@ -113,7 +97,7 @@ TEST_F(FailureHandlerTest, a_death_ends_the_operations_that_need_the_process) {
 }
 
 TEST_F(FailureHandlerTest, a_receive_posted_after_the_death_ends_at_the_next_check) {
-  registry.dead = {1};
+  registry.add(1);
   handler.poll();
   Request* late = receive(1);
   EXPECT_TRUE(handler.poll());
@@ -123,7 +107,7 @@ TEST_F(FailureHandlerTest, a_receive_posted_after_the_death_ends_at_the_next_che
 
 TEST_F(FailureHandlerTest, a_receive_from_any_source_stalls_until_the_death_is_acknowledged) {
   Request* any = receive(MPI_ANY_SOURCE);
-  registry.dead = {1};
+  registry.add(1);
   handler.poll();
   EXPECT_TRUE(any->complete && any->queued);
   EXPECT_EQ(any->outcome.error_class(), MPIX_ERR_PROC_FAILED_PENDING);

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <string>
 #include <vector>
 
+#include "../scripted_deaths.h"
 #include "base/contexts.h"
 #include "mpi-ext.h"
 #include "mpi.h"
@@ -16,26 +16,6 @@ namespace {
 
 constexpr int kSize = 4;
 constexpr uint32_t kContext = 2 * kFirstFreeContext;
-
-/// Deaths that a test decides.
-class Registry final : public shm::Deaths {
- public:
-  void add(PeerIndex process) { dead_.push_back(process); }
-  uint32_t deaths() const override { return static_cast<uint32_t>(dead_.size()); }
-  uint32_t death_of(int rank) const override {
-    for (size_t i = 0; i < dead_.size(); ++i) {
-      if (dead_[i] == rank) return static_cast<uint32_t>(i) + 1;
-    }
-    return 0;
-  }
-  void describe(int rank, char* text, size_t bytes) const override {
-    std::snprintf(text, bytes, "process %d has died", rank);
-  }
-  void go_on() const override {}
-
- private:
-  std::vector<PeerIndex> dead_;
-};
 
 struct FailureRecordTest : testing::Test {
   FailureRecordTest() : comm(*objects::pools.comms.create()) {
@@ -58,7 +38,7 @@ struct FailureRecordTest : testing::Test {
     return taken;
   }
 
-  Registry registry;
+  shm::ScriptedDeaths registry;
   FailureRecord record{kSize, &registry};
   objects::Comm& comm;
 };
