@@ -69,7 +69,7 @@ class OtherMpi(LaunchTest):
 
     def refused(self, *arguments, code=126):
         """The only line that mpiexec prints."""
-        result = self.run_mpiexec(*arguments, code=code)
+        result = self.run_mpiexec("--oversubscribe", *arguments, code=code)
         self.assertEqual(result.stdout, "")
         self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
         self.assertIn("Remedy: ", result.stderr)
@@ -230,7 +230,7 @@ class OtherMpi(LaunchTest):
 
     def test_ranks_of_hearth_and_others_are_not_told(self):
         standard = python("import ctypes, sys, time", "ctypes.CDLL(sys.argv[1])", "time.sleep(3)")
-        err = self.run_mpiexec("-n", 2, *standard, self.lib / "libmpi_abi.so.1").stderr
+        err = self.run_mpiexec("--oversubscribe", "-n", 2, *standard, self.lib / "libmpi_abi.so.1").stderr
         self.assertEqual(err, "")
         self.other("libmpi.so.12")
         alone = python("import ctypes, sys, time", "ctypes.CDLL(sys.argv[1])", "time.sleep(3)")
