@@ -70,7 +70,8 @@ def block(plan, library, order):
         begin = time.perf_counter()
         run(library, plan.ranks, ["init"])
         items["init:0"] = {"ns": 1e9 * (time.perf_counter() - begin), "floors": []}
-    return {"items": items, "steal": round(steal, 4), "disturbed": steal > STEAL_SHARE_MAX}
+    return {"items": items, "steal": round(steal, 4), "disturbed": steal > STEAL_SHARE_MAX,
+            "processors": document.get("processors")}
 
 
 def run(library, ranks, arguments):

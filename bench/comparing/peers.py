@@ -1,5 +1,6 @@
 """The libraries: their packages, and how their drivers are built and started."""
 
+import copy
 import os
 import shutil
 import subprocess
@@ -28,6 +29,13 @@ PEERS = {
         "launch_crowded": ["-genv", "I_MPI_PIN=off"],
         "root_variable": "I_MPI_ROOT",
     },
+}
+# Options that bind rank i to the i-th of some processors, given as "0,5".
+BINDING = {
+    "hearth": lambda processors: ["--bind-to", f"user:{processors}"],
+    "openmpi": lambda processors: ["--allow-run-as-root", "--map-by", f"pe-list={processors}:ordered"],
+    "mpich": lambda processors: ["-bind-to", f"user:{processors}"],
+    "impi": lambda processors: ["-genv", f"I_MPI_PIN_PROCESSOR_LIST={processors}"],
 }
 NAMES = list(PEERS)
 # Not MPICH, which polls without yielding: 8 ranks on 2 processors take a thousand times as long.
@@ -65,6 +73,13 @@ class Library:
         """The command that starts the driver with a number of ranks, without the driver's arguments."""
         return [*self.launcher(ranks), "-n", str(ranks), *self.program]
 
+    def with_options(self, name, options):
+        """The same library under another name, started with other options."""
+        other = copy.copy(self)
+        other.name = other.title = name
+        other.launch = other.launch_crowded = options
+        return other
+
     def build(self, sources):
         """Compiles the driver with the library's own wrapper, from the same sources with the same flags."""
         self.driver.parent.mkdir(parents=True, exist_ok=True)
@@ -99,8 +114,9 @@ def pip_install(root, packages, title):
                 raise
 
 
-def hearth(root, cache, name="hearth", title="Hearth"):
-    if not (root / "bin" / "mpiexec").exists() or not (root / "bin" / "mpicc").exists():
+def hearth(root, cache, name="hearth", title="Hearth", needs_compiler=True):
+    needed = ["mpiexec", "mpicc"] if needs_compiler else ["mpiexec"]
+    if not all((root / "bin" / program).exists() for program in needed):
         raise Missing(f"no installation in {root}: run `make` first")
     driver = cache / "peers" / f"driver-{name}"
     return Library(name, title, root, driver, {}, launch_crowded=["--oversubscribe"])
@@ -129,8 +145,14 @@ def install(name, cache, python=False):
     if python and not (have_python.exists() and have_python.read_text() == wanted):
         pip_install(root, PYTHON_PACKAGES, f"mpi4py for {peer['title']}")
         have_python.write_text(wanted)
-    variables = {peer["root_variable"]: str(root)} if "root_variable" in peer else {}
-    if python:
-        variables["MPI4PY_LIBMPI"] = str(root / "lib")
+    return library(name, cache, {"MPI4PY_LIBMPI": str(root / "lib")} if python else {})
+
+
+def library(name, cache, variables):
+    """A peer that is installed in the cache."""
+    peer = PEERS[name]
+    root = cache / "peers" / name
+    if "root_variable" in peer:
+        variables = {**variables, peer["root_variable"]: str(root)}
     return Library(name, peer["title"], root, cache / "peers" / f"driver-{name}", variables, peer["launch"],
                    peer["launch_crowded"])

@@ -15,19 +15,20 @@ def ratio_text(entry):
 
 
 def promise_text(row):
-    promised = row["promised"]
+    promised = row.get("promised")
     if promised is None or row["best"] is None:
         return "-"
     kept = row["peers"][row["best"]]["ratio"] <= promised
     return f"{promised:.2f}: {'kept' if kept else 'not kept'}"
 
 
-def header(names):
+def header(names, with_promises=True):
     titles = [peers.title(name) for name in names]
-    return ["", "Hearth", *titles, *[f"ratio to {t}" for t in titles], "best", "promised", "itself"]
+    promised = ["promised"] if with_promises else []
+    return ["", "Hearth", *titles, *[f"ratio to {t}" for t in titles], "best", *promised, "itself"]
 
 
-def cells(row, names):
+def cells(row, names, with_promises=True):
     resolution = "-" if row["resolution"] is None else f"+-{100 * row['resolution']:.1f} %"
     best = "-"
     if row["best"] is not None:
@@ -35,16 +36,27 @@ def cells(row, names):
         best = f"{ratio_text(entry)} {entry['verdict']}"
     return [cases.title(row["case"], row["bytes"]), time_text(row["ns"]),
             *[time_text(row["peers"][n]["ns"]) for n in names],
-            *[f"{row['peers'][n]['ratio']:.2f}" for n in names], best, promise_text(row), resolution]
+            *[f"{row['peers'][n]['ratio']:.2f}" for n in names], best,
+            *([promise_text(row)] if with_promises else []), resolution]
 
 
 def tables(comparison):
     """(state, header, rows) for each state of the machine that occurred often enough."""
-    names = [name for name in peers.NAMES if all(name in row["peers"] for row in comparison["rows"])]
+    names = list(comparison["rows"][0]["peers"]) if comparison["rows"] else []
+    with_promises = any(row.get("promised") is not None for row in comparison["rows"])
     for state in [name for name, _ in ratios.STATES] + ["any"]:
-        rows = [cells(row, names) for row in comparison["rows"] if row["state"] == state]
+        rows = [cells(row, names, with_promises) for row in comparison["rows"] if row["state"] == state]
         if rows:
-            yield state, header(names), rows
+            yield state, header(names, with_promises), rows
+
+
+def versions(libraries):
+    return "; ".join(" ".join(version.split(", package:")[0].split()) for version in libraries.values())
+
+
+def markdown_table(titles, rows):
+    lines = ["| " + " | ".join(titles) + " |", "|" + "|".join(["---"] + ["---:"] * (len(titles) - 1)) + "|"]
+    return lines + ["| " + " | ".join(row) + " |" for row in rows]
 
 
 def notes(comparison):
@@ -53,7 +65,7 @@ def notes(comparison):
     about = comparison["about"]
     return [
         f"{about['options']['ranks']} ranks, {about['date']}, {about['processor']}, Linux {about['kernel']}.",
-        "Libraries: " + "; ".join(v.split(", package:")[0] for v in about["libraries"].values()) + ".",
+        "Libraries: " + versions(about["libraries"]) + ".",
         "Ratios are our time divided by theirs, below 1 is faster; in brackets the 95 % interval. `best`: "
         "the peer that leaves us least ahead. `itself`: how far Hearth was from itself in the same run.",
         f"{lost} of {kept + lost} pairs are left out: the machine changed its state or was disturbed.",
@@ -79,9 +91,5 @@ def as_text(comparison):
 def as_markdown(comparison):
     lines = []
     for state, titles, rows in tables(comparison):
-        lines += [f"Machine: {ratios.STATE_TEXT[state]}.", ""]
-        lines.append("| " + " | ".join(titles) + " |")
-        lines.append("|" + "|".join(["---"] + ["---:"] * (len(titles) - 1)) + "|")
-        lines += ["| " + " | ".join(row) + " |" for row in rows]
-        lines.append("")
+        lines += [f"Machine: {ratios.STATE_TEXT[state]}.", "", *markdown_table(titles, rows), ""]
     return "\n".join(lines + notes(comparison)) + "\n"
