@@ -63,6 +63,9 @@ std::string limit_text(Id limit) {
 std::string whole_limit_text(int ranks) {
   const Id limit = Id::coll_whole_bytes_max;
   const bool left_out = shares_processors(ranks) && std::string(tune::limit_source(limit)) == "profile";
+  const int64_t in_force = coll::whole_bytes_max(ranks, shares_processors(ranks));
+  if (!left_out && static_cast<uint64_t>(in_force) < tune::limit(limit))
+    return fmt::format("{}; {} with {} ranks", limit_text(limit), in_force, ranks);
   if (!left_out) return limit_text(limit);
   return fmt::format("{} = {}, default; the profile's is for ranks with a processor each",
                      tune::name_of(limit), param::get_bytes(limit));
@@ -118,7 +121,7 @@ std::string algorithm_of(Collective collective, int ranks, int64_t bytes, int ma
                                             .same_bits = same_bits,
                                             .machines = ranks > machines ? machines : 1});
   }
-  const int64_t whole_bytes_max = coll::whole_bytes_max(shares_processors(ranks));
+  const int64_t whole_bytes_max = coll::whole_bytes_max(ranks, shares_processors(ranks));
   const uint64_t pipeline_bytes = shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)).pipeline_bytes;
   const int64_t longest =
       coll::published_bytes_max(collective, pipeline_bytes != 0, shares_processors(ranks), whole_bytes_max);

@@ -112,7 +112,8 @@ bool CollectiveRegion::shares_processors() const {
 void CollectiveRegion::update_limits() {
   if (comm_.failure != 0) return disable();
   const bool flat = flat_slots_pay(size_, tune::limit(param::Id::coll_flat_ranks_max), shares_processors());
-  whole_bytes_max_ = coll::whole_bytes_max(shares_processors());
+  whole_bytes_max_ = coll::whole_bytes_max(size_, shares_processors());
+  prefetches_ = !shares_processors();
   const bool same_bits = param::get_flag(param::Id::coll_same_bits);
   for (size_t i = 0; i < std::size(flat_bytes_max_); ++i) {
     const auto collective = static_cast<Collective>(i);
@@ -132,6 +133,24 @@ void CollectiveRegion::update_limits() {
             : -1;
     tree_bytes_max_[i] = groups ? longest_in_groups(collective, size_) : -1;
   }
+}
+
+// By stores: prefetchw does not fetch lines on all processors (docs/notebook/messages.md).
+void CollectiveRegion::store_to_next(uint32_t number, int64_t bytes, std::pair<int64_t, int64_t> unread) {
+  const uint32_t next = number + 1;
+  // Data of later collectives that have begun may be there, or data that a rank still reads.
+  if (number != begun_ || next - done_by_all_ > shm::kCollectiveSlots) return;
+  std::byte* const data = overflow_buffer(rank_, next);
+  write_prefetch_.run([&] {
+    for (int64_t at = 0; at < bytes; at += shm::kLineBytes) {
+      const bool skipped =
+          at >= unread.first && at + int64_t{shm::kLineBytes} <= unread.first + unread.second;
+      if (!skipped) atomic::store_relaxed(*reinterpret_cast<uint64_t*>(data + at), uint64_t{0});
+    }
+    uint64_t& header = own_slot(next).word;
+    atomic::store_relaxed(header, atomic::load_relaxed(header));
+    return true;
+  });
 }
 
 void CollectiveRegion::disable() {

@@ -230,6 +230,8 @@ bool FlatSlots::publish_data() {
     } else {
       region_.wake(out_.reader);
     }
+    const int64_t each = out_.blocks ? out_.bytes / region_.size() : 0;
+    region_.prefetch_next(number_, out_.bytes, {each * rank_, each});
   }
   if (kept_.from_type != nullptr) {
     outcome = datatype::copy(kept_.from, kept_.from_count, *kept_.from_type, kept_.to, kept_.to_count,
@@ -267,6 +269,9 @@ bool FlatSlots::read_slots() {
       return false;
     }
     lag_ = std::max(lag_, header.lag());
+    // The other ranks have probably published as well.
+    if (read_.next == read_.first && overflows(in_.expected_bytes))
+      region_.prefetch_to_read(number_, read_.next - 1, read_.last, in_.offset, in_.bytes);
     take(read_.next, *slot, header);
   }
   return true;

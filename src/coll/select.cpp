@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -156,9 +157,12 @@ int64_t published_bytes_max(Collective collective, bool has_overflow_buffers, bo
   return std::clamp(whole_bytes_max, shm::kSlotPayloadBytes, longest);
 }
 
-int64_t whole_bytes_max(bool more_ranks_than_processors) {
+int64_t whole_bytes_max(int ranks, bool more_ranks_than_processors) {
   constexpr param::Id kLimit = param::Id::coll_whole_bytes_max;
-  const uint64_t bytes = more_ranks_than_processors ? param::get_bytes(kLimit) : tune::limit(kLimit);
+  constexpr uint64_t kRanksOfDefault = 4;
+  uint64_t bytes = more_ranks_than_processors ? param::get_bytes(kLimit) : tune::limit(kLimit);
+  if (!more_ranks_than_processors && std::string_view(tune::limit_source(kLimit)) == "default")
+    bytes = bytes * kRanksOfDefault / std::max(kRanksOfDefault, static_cast<uint64_t>(ranks));
   return static_cast<int64_t>(std::min(bytes, uint64_t{INT64_MAX}));
 }
 

@@ -52,8 +52,11 @@ constexpr bool flat_slots_pay(int ranks, uint64_t flat_ranks_max, bool more_rank
 }
 
 /// Maximum vector length of an allreduce in which every rank reduces the whole vector (coll_whole_bytes_max).
-/// A profile's value was measured with a processor per rank, so it is ignored if ranks share processors.
-int64_t whole_bytes_max(bool more_ranks_than_processors);
+/// A profile's value was measured with a processor per rank, so it is ignored if ranks share processors. The
+/// default holds for up to four ranks. More ranks read as many bytes in all, since each reads the vectors of
+/// all others: with 8 ranks shares are faster from 2 to 4 KiB on, with 16 from 1 to 2 KiB (16 processors that
+/// share a cache, November 2026).
+int64_t whole_bytes_max(int ranks, bool more_ranks_than_processors);
 
 /// Maximum length of a process's data in a slot or, if there is one, its overflow buffer. In an allreduce
 /// `whole_bytes_max` limits it too, because every rank reduces the whole vector. If each rank has a

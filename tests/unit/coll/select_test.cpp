@@ -108,16 +108,24 @@ TEST(Select, LimitsMoveTheChoice) {
 }
 
 TEST(Select, WhatAProfileSaysCountsForRanksWithAProcessorEach) {
-  const int64_t standard = whole_bytes_max(false);
+  const int64_t standard = whole_bytes_max(2, false);
   const std::vector<tune::Tuned> tuned = {{param::Id::coll_whole_bytes_max, std::nullopt, 64 * 1024}};
   tune::use(tuned);
-  EXPECT_EQ(whole_bytes_max(false), 64 * 1024);
-  EXPECT_EQ(whole_bytes_max(true), standard);
+  EXPECT_EQ(whole_bytes_max(16, false), 64 * 1024);
+  EXPECT_EQ(whole_bytes_max(2, true), standard);
   const std::vector<tune::Tuned> any = {{param::Id::coll_whole_bytes_max, std::nullopt, tune::kNever}};
   tune::use(any);
-  EXPECT_EQ(whole_bytes_max(false), INT64_MAX);
+  EXPECT_EQ(whole_bytes_max(16, false), INT64_MAX);
   tune::use({});
-  EXPECT_EQ(whole_bytes_max(false), standard);
+  EXPECT_EQ(whole_bytes_max(2, false), standard);
+}
+
+TEST(Select, ByDefaultMoreThanFourRanksReduceShorterVectorsCompletely) {
+  EXPECT_EQ(whole_bytes_max(2, false), 4096);
+  EXPECT_EQ(whole_bytes_max(4, false), 4096);
+  EXPECT_EQ(whole_bytes_max(8, false), 2048);
+  EXPECT_EQ(whole_bytes_max(16, false), 1024);
+  EXPECT_EQ(whole_bytes_max(16, true), 4096) << "where ranks take turns, one synchronisation counts more";
 }
 
 TEST(Select, NamesTheAlgorithmThatTheTableGives) {
