@@ -68,16 +68,18 @@ Status copy_object(const Comm& comm, const Info* info, Comm*& made) {
 /// Makes a duplicate and starts the agreement on its context ids. The duplicate must not be used before the
 /// request completes.
 Status start_duplicate(Comm& comm, const Info* info, Comm*& newcomm, p2p::Request*& request) {
+  // Before the duplicate is made: fetching throws if there is no memory.
+  const bool first_group = abi::is_first_group(comm);
+  abi::OwnedAllocation owned(abi::fetch_allocation_for(comm));
   Comm* made = nullptr;
   Status status = attempt([&] { return copy_object(comm, info, made); });
   if (made == nullptr) {
     // The other ranks need this rank's part of the agreement.
-    abi::OwnedAllocation unused;
-    static_cast<void>(abi::agree_on_allocation(comm, unused));
+    static_cast<void>(coll::run<abi::distribute_allocation>(comm, &owned.allocation(), first_group));
     return status;
   }
-  static_cast<objects::ContextAllocation&>(*made) = abi::fetch_allocation_for(comm);
-  const Status started = coll::start<abi::tell_duplicate>(comm, request, made, abi::is_first_group(comm));
+  static_cast<objects::ContextAllocation&>(*made) = owned.take();
+  const Status started = coll::start<abi::tell_duplicate>(comm, request, made, first_group);
   if (status.ok()) status = started;
   if (status.ok()) status = objects::copy_attributes(objects::holder_of(comm), objects::holder_of(*made));
   if (status.ok()) {
