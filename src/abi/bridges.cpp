@@ -29,7 +29,7 @@ uint64_t own_job() {
 }
 
 bool has_left(const shm::RankBlock& block) {
-  // Pairs with the release store of a process that leaves: it no longer uses the bridge.
+  // Pairs with the release store in announce_departure(): the process that left no longer uses the bridge.
   return atomic::load_acquire(block.phase) == static_cast<uint32_t>(shm::RankPhase::finalized);
 }
 
@@ -251,7 +251,7 @@ void Bridges::leave(std::list<Bridge>::iterator bridge) {
   chaos::at(chaos::Point::bridge_left);
   for (const PeerIndex peer : bridge->peers) {
     if (!is_foreign(peer) || over_[index_of(peer)] != &*bridge) continue;
-    // Another bridge that connects the two takes over.
+    // If another bridge connects the two processes, it becomes the route.
     const auto other = std::find_if(bridges_.begin(), bridges_.end(), [&](const Bridge& one) {
       return &one != &*bridge && one.node->has(peer) && !has_left(one.node->block_of(peer));
     });
@@ -327,9 +327,9 @@ void Bridges::check_liveness() {
   }
 }
 
-// If the program returns errors, it gets one; otherwise this ends the job.
+// Records the death if the program has errors returned; otherwise ends the job.
 void Bridges::note_death(const Bridge& bridge, PeerIndex peer) {
-  // It may have left between the two looks.
+  // The process may have left and ended after check_liveness() loaded its phase.
   if (has_left(bridge.node->block_of(peer))) return;
   char words[160];
   std::snprintf(words, sizeof words,

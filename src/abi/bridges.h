@@ -1,8 +1,8 @@
 // Connections to processes of other jobs (MPI 5.0 chapter 11). Each is a bridge: a segment of its own, in
 // which every process of the two groups that were connected has a block and rings. docs/design/spawn.md.
 //
-// A process has one name, (job, rank), and one PeerIndex, however often and over whichever bridges it is met.
-// The processes of the own job come first; the others get the next free indexes, and keep them until the last
+// A process has one name, (job, rank), and one PeerIndex, even if several bridges connect it. The processes
+// of the own job come first; processes of other jobs get the next free indexes, and keep them until the last
 // bridge to them is gone.
 //
 // One object per process, in abi/runtime.h. Under the library's lock. The segments are shared with the other
@@ -72,11 +72,10 @@ class Bridges {
                 std::vector<JobFiles> files, bool& taken, Bridge*& bridge);
   /// Leaves a bridge that no communicator has used.
   void detach(Bridge& bridge);
-  /// Leaves all bridges that no communicator needs any more. With `wait`, waits until what these processes
-  /// are still to be sent is sent; otherwise such a bridge stays until the next call.
+  /// Leaves all bridges that no communicator needs any more. With `wait`, first waits until no packets to
+  /// their processes are queued; otherwise a bridge with queued packets stays until the next call.
   void leave_unused(bool wait);
-  /// The number of a bridge that has left its members stays in the memory of the caller: whether it is in
-  /// use.
+  /// Whether a bridge of this process has this number.
   bool has_number(uint32_t number) const;
 
   /// A context id for these processes, one of which at least is of another job; 0 if no bridge connects all
@@ -89,7 +88,7 @@ class Bridges {
 
   // Ends.
   /// Detects processes of other jobs that have ended without leaving. Called repeatedly by calls that wait
-  /// long; looks at most every 100 ms.
+  /// long; checks at most every 100 ms.
   void check_liveness();
   /// MPI_Finalize: announces that this process leaves all bridges, and waits until all processes that it is
   /// connected to have left, finalized or ended.
@@ -107,8 +106,8 @@ class Bridges {
 
   JobMemories memories_;
   std::list<Bridge> bridges_;  // at stable addresses
-  std::vector<const Bridge*>
-      over_;  // by PeerIndex less the size of the job: the bridge by which it is reached
+  // By PeerIndex less the size of the job: the bridge over which the process is reached.
+  std::vector<const Bridge*> over_;
   std::vector<std::optional<ProcessName>> others_;  // the same index; none: free
   uint64_t checked_ns_ = 0;
   std::vector<PeerIndex> suspects_;  // gone at an earlier check

@@ -100,7 +100,7 @@ Status comm_connect(const char* port_name, MPI_Info info, int root, Comm& comm, 
       newcomm);
 }
 
-// The two processes tell each other over their socket which is to accept, and on which port.
+// The two processes exchange random numbers and port names over their socket; the smaller number accepts.
 Status comm_join(int fd, Comm*& intercomm) {
   intercomm = nullptr;
   if (!os::is_socket(fd)) return fail(MPI_ERR_ARG, "fd=%d is not a connected socket", fd);

@@ -69,7 +69,7 @@ Status Child::start(const launch::SpawnOrder& order, Child& child) {
         (path + ": " + std::strerror(errno) + ". Remedy: raise the limit on processes (ulimit -u)").c_str());
   }
   theirs.reset();
-  // If it has ended already, its report, or the end of the connection, says so later.
+  // A failed send is no error here: mpiexec has ended, and has_failed() reports that.
   static_cast<void>(send_order(child.control_.number(), to_bytes(order)));
   os::set_nonblocking(child.control_.number(), true);
   return {};

@@ -1,7 +1,7 @@
 // The jobs that this process has started by MPI_Comm_spawn, as the root of the call. Each is an mpiexec of
 // its own, found beside this library, which starts and watches the ranks; a socket connects it to this
-// process (launch/bootstrap_spawn.h). It ends its job if this process ends, unless the two jobs have
-// disconnected.
+// process (launch/bootstrap_spawn.h). If this process ends, that mpiexec ends its job, unless the two jobs
+// have disconnected.
 //
 // One object per process, in abi/runtime.h. Under the library's lock.
 #pragma once
@@ -39,11 +39,11 @@ class Child {
 
 class Children {
  public:
-  /// The job is connected over the bridge with this number.
+  /// Called when the job is connected, over the bridge with this number.
   void add(Child child, uint32_t connection);
-  /// The job could not be connected: it ends.
+  /// Closes the connection to mpiexec, which ends the job unless `parted` was sent.
   void drop(Child child);
-  /// The last connection by this bridge is over: the job goes on alone.
+  /// Called when this process leaves the bridge: sends `parted`, after which the job is independent.
   void parted(uint32_t connection);
   void part_all();
 

@@ -37,7 +37,7 @@ struct Answer {
   char text[kTextBytes];
 };
 
-/// A group's outcome of an attempt; the larger one counts for both groups.
+/// A group's outcome of an attempt; the larger one is the outcome of both groups.
 enum Outcome : int { kAttached, kTaken, kFailed };
 
 template <class Packet>
@@ -56,7 +56,7 @@ class Connecting {
   Connecting& operator=(const Connecting&) = delete;
 
   Status run(const Meet& meet, objects::Comm*& made) {
-    // The exchange below has limits of time, so no process of the group may be late for it.
+    // The exchange below has time limits, so it starts once all processes of the group are in the call.
     HEARTH_TRY(coll::run<coll::barrier>(comm_));
     Caller caller;
     HEARTH_TRY(tell_outcome(comm_, root_, is_root() ? meet(caller) : Status()));
@@ -175,7 +175,7 @@ class Connecting {
     return {};
   }
 
-  // The roots exchange the files of their groups' jobs; without them the connection works too.
+  // The roots exchange the files of their groups' jobs. A failure is no error: the bridge works without them.
   void swap_files(const Caller& caller) {
     Bridges& bridges = runtime().bridges;
     static_cast<void>(
@@ -351,7 +351,7 @@ bool wait_for_sockets(const objects::Comm& comm, const std::function<void(std::v
     check_processes();
     waited.clear();
     descriptors(waited);
-    // Messages of other communicators have to wait for this time; a socket ends it at once.
+    // Data on a socket end this wait at once; messages of other communicators wait until its end.
     const int wait_ms = static_cast<int>(std::clamp<uint64_t>(elapsed / 100'000'000, 1, 10));
     const uint32_t depth = LibraryLock::release_all();
     os::wait_readable(waited, wait_ms);

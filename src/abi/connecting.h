@@ -1,11 +1,13 @@
 // Makes the intercommunicator of two groups that share no communicator (MPI 5.0 sections 11.7 to 11.10). The
-// roots of the groups talk over a local socket; the accepting root makes the bridge (abi/bridges.h):
+// roots of the groups exchange packets over a local socket; the accepting root makes the bridge
+// (abi/bridges.h):
 //
 //   connecting root                          accepting root
 //   CallerHello, names of its group    -->   compares secret and user (abi/ports.h)
 //                                      <--   Answer: number of the connection, names of all processes,
 //                                            descriptor of the bridge
-//   each root: tells its group, passes the descriptor on; every process attaches; the group agrees
+//   each root: broadcasts the answer in its group, passes the descriptor on; every process attaches; the
+//   group agrees
 //   outcome of the group              <-->   outcome of the group; both take the worse one
 //
 // If a process of either group uses the number already, the roots repeat the exchange with another one.
@@ -31,11 +33,11 @@ bool wait_for_sockets(const objects::Comm& comm, const std::function<void(std::v
 /// Receives that many bytes from a connected socket; false if it ends before. Waits like wait_for_sockets().
 bool receive_all(const objects::Comm& comm, int socket, void* to, size_t bytes);
 
-/// Significant at the root: finds the other root.
+/// Significant at the root: connects to the other root.
 using Meet = std::function<Status(Caller& caller)>;
 
-/// The accepting side, and the connecting side, whose meet() sets the socket alone. All processes of `comm`
-/// get the same outcome.
+/// The accepting side; and the connecting side, whose meet() sets `caller.socket` and the timeout only. All
+/// processes of `comm` get the same outcome.
 Status accept_group(objects::Comm& comm, int root, const Meet& meet, objects::Comm*& made);
 Status connect_group(objects::Comm& comm, int root, const Meet& meet, objects::Comm*& made);
 
@@ -46,7 +48,7 @@ Status tell_outcome(objects::Comm& comm, int root, Status status);
 /// machine.
 Status check_connectable(const objects::Comm& comm);
 
-/// The rings that this process can use, for CallerHello.
+/// Length of the rings that this process can use, for CallerHello.
 uint32_t own_ring_lines();
 
 }  // namespace hearth::abi

@@ -34,7 +34,7 @@ std::vector<JobFiles> received_job_files(std::span<const std::byte> packet,
   static_assert((os::kPacketDescriptorsMax + 1) * sizeof(Entry) <= kJobFilesBytesMax);
   std::vector<JobFiles> jobs;
   size_t next = 0;
-  // Without free descriptors the system passes fewer on than were sent: the last ones are missing.
+  // If the process runs out of descriptors, the system drops the last ones of a packet.
   for (size_t at = sizeof(Entry); at + sizeof(Entry) <= packet.size(); at += sizeof(Entry)) {
     Entry entry;
     std::memcpy(&entry, packet.data() + at, sizeof entry);

@@ -1,6 +1,6 @@
 // The memory of jobs that are connected: when two groups connect (abi/connecting.h), their processes exchange
 // the files of their jobs' segments and arenas, and map those of the other jobs. Bounce buffers and arena
-// slices of a process of another job are then as near as those of the own job. A process that cannot map
+// slices of a process of another job are then used like those of the own job. A process that cannot map
 // them, or gets no file, communicates by the rings of the bridge and by single copy.
 //
 // Under the library's lock. The mappings are private to the process, their memory is shared.
@@ -17,22 +17,22 @@
 
 namespace hearth::abi {
 
-/// The files of a job on their way. Each is open or not.
+/// The received files of a job. A file that was not received is not open.
 struct JobFiles {
   uint64_t job;
   os::Descriptor segment;
   os::Descriptor arena;
 };
 
-/// Sends the files of jobs over a local socket, behind the descriptors of `first`; false if that fails. Files
-/// of further jobs than fit a packet are left out.
+/// Sends the files of jobs over a local socket, after the descriptors of `first`; false if that fails. Files
+/// that do not fit one packet are left out.
 struct JobFileNumbers {
   uint64_t job;
   int segment;
   int arena;  // negative: none
 };
 bool send_job_files(int socket, std::span<const int> first, std::span<const JobFileNumbers> jobs);
-/// Reads a received packet of send_job_files(). `descriptors`: those behind `first`; the files take them.
+/// Reads a received packet of send_job_files(). `descriptors`: those after `first`, which the result owns.
 std::vector<JobFiles> received_job_files(std::span<const std::byte> packet,
                                          std::span<os::Descriptor> descriptors);
 /// Room for any packet of send_job_files().
@@ -46,12 +46,12 @@ struct JobMemory {
   bool has_arena = false;
 };
 
-/// All of them that this process has mapped, at stable addresses.
+/// The memories of all jobs that this process has mapped, at stable addresses.
 class JobMemories {
  public:
   /// nullptr: not mapped.
   JobMemory* find(uint64_t job);
-  /// Maps a job's files, unless it is mapped. A failure is no error.
+  /// Maps the files of a job that is not mapped yet. Ignores failures: find() then returns nullptr.
   void map(JobFiles files);
   void unmap(uint64_t job);
 

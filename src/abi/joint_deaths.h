@@ -20,7 +20,7 @@ class JointDeaths final : public shm::Deaths {
 
   /// Records the death of a process of another job. `words`: the reason, for error messages.
   void note(PeerIndex process, std::string words);
-  /// The index of the process is free for another one.
+  /// Called when the index of the process may be reused; its death keeps its number.
   void forget(PeerIndex process);
 
   uint32_t deaths() const override { return home_.deaths() + static_cast<uint32_t>(foreign_.size()); }

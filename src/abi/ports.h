@@ -1,6 +1,6 @@
-// Ports (MPI 5.0 section 11.8): an abstract local socket, which leaves no file behind, and a secret. The name
-// of a port carries both, so a process that knows the name may connect; others are refused, as are processes
-// of other users.
+// Ports (MPI 5.0 section 11.9): an abstract local socket, which leaves no file behind, and a secret. The name
+// of a port contains both, so only a process that has the name can connect. Processes of other users are
+// refused.
 //
 //   hearth:SOCKET:SECRET:HOST
 //
@@ -45,9 +45,10 @@ class Port {
 
   const std::string& name() const { return name_; }
   int descriptor() const { return listener_.number(); }
-  /// The sockets of callers that have connected and not introduced themselves yet.
+  /// Appends the listening socket and those of connections whose CallerHello has not arrived yet.
   void append_descriptors(std::vector<int>& descriptors) const;
-  /// Takes the next caller that has introduced itself; false if there is none yet. Refuses wrong ones.
+  /// Takes the next caller whose CallerHello has arrived; false if there is none yet. Closes connections
+  /// whose CallerHello is invalid or has a wrong secret.
   bool next_caller(Caller& caller);
 
  private:
@@ -61,7 +62,7 @@ class Port {
 Status call_port(const std::string& name, const std::vector<ProcessName>& names, uint32_t ring_lines,
                  os::Descriptor& socket);
 
-/// Whether a port of that name exists.
+/// Whether a port of that name exists: its socket accepts a connection.
 bool answers(const std::string& name);
 
 /// The ports of MPI_Open_port.

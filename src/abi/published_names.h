@@ -1,6 +1,6 @@
-// Published names (MPI 5.0 section 11.8.4): one small file for each name, in a folder that only this user can
+// Published names (MPI 5.0 section 11.9.4): one small file for each name, in a folder that only this user can
 // enter, so all processes of one user on one machine share them. These are the only files that the library
-// makes on its own. A name whose port no longer exists is removed by the next look.
+// makes on its own. A name whose port no longer exists is removed by the next lookup.
 //
 // Under the library's lock.
 #pragma once

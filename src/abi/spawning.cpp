@@ -98,7 +98,7 @@ Status describe(const SpawnRequest& request, SpawnedProgram& program, SpawnOrder
   if (const std::string* soft = value_of(request.info, "soft"); soft != nullptr) {
     HEARTH_TRY(most_of_soft(*soft, request.ranks_max, program.ranks));
   }
-  // Of the whole job: the first command that has the key.
+  // These keys apply to the whole job: the first command that has the key determines its value.
   const auto take = [&request](const char* key, std::string& value) {
     if (value.empty()) value = text_of(request.info, key);
   };
@@ -123,12 +123,12 @@ Status make_order(const std::vector<SpawnRequest>& requests, const Port& port, S
   return {};
 }
 
-/// The root's wait for the started processes: says once that it lasts, and ends after spawn_timeout.
+/// The root's wait for the started processes: warns once after kSilentNs, and ends after spawn_timeout.
 class ChildWait {
  public:
   explicit ChildWait(const SpawnOrder& order) : order_(order) {}
 
-  /// `failure`: then an MPI_ERR_SPAWN.
+  /// Whether the limit is exceeded; `failure` is then an MPI_ERR_SPAWN.
   bool is_over(Status& failure) {
     const uint64_t waited_ns = os::now_ns() - begun_ns_;
     if (limit_ns_ != 0 && waited_ns > limit_ns_) {
@@ -139,8 +139,8 @@ class ChildWait {
                programs().c_str(), static_cast<double>(limit_ns_) / 1e9, kCause);
       return true;
     }
-    if (waited_ns < kSilentNs || told_) return false;
-    told_ = true;
+    if (waited_ns < kSilentNs || warned_) return false;
+    warned_ = true;
     const std::string text = "MPI_Comm_spawn has waited 10 s: not all processes of " + programs() +
                              " have called MPI_Init. " + kCause + ". HEARTH_SPAWN_TIMEOUT limits the wait";
     warn(text.c_str());
@@ -162,10 +162,10 @@ class ChildWait {
   const SpawnOrder& order_;
   const uint64_t begun_ns_ = os::now_ns();
   const uint64_t limit_ns_ = param::get_time_ns(param::Id::spawn_timeout);
-  bool told_ = false;
+  bool warned_ = false;
 };
 
-/// How many processes were asked for and started, for each command.
+/// The numbers of processes requested and started, for each command.
 Words counts_of(const std::vector<SpawnRequest>& requests, const SpawnOrder& order) {
   Words counts;
   for (size_t i = 0; i < requests.size(); ++i) {
@@ -237,7 +237,7 @@ Status connect_to_parent() {
   const launch::Bootstrap& job = runtime().job;
   if (variable == nullptr) return {};
   const std::string port = variable;
-  // Programs that this one starts are no children of the parents.
+  // Programs that this process starts must not connect to the port of its parents.
   ::unsetenv(kParentVariable);
   if (job.singleton || job.launcher != nullptr) return {};
   Comm& world = predefined_comm(MPI_COMM_WORLD);

@@ -22,7 +22,8 @@ struct SpawnRequest {
   const objects::Info* info;
 };
 
-/// Collective over `comm`. `codes`: of each process that was to be started, or nullptr (MPI_ERRCODES_IGNORE).
+/// Collective over `comm`. `codes`: an error code for each requested process, or nullptr
+/// (MPI_ERRCODES_IGNORE).
 Status spawn(objects::Comm& comm, int root, const std::vector<SpawnRequest>& requests,
              objects::Comm*& intercomm, int* codes);
 
@@ -30,7 +31,7 @@ Status spawn(objects::Comm& comm, int root, const std::vector<SpawnRequest>& req
 Status connect_to_parent();
 /// The communicator with the parents; nullptr if there are none, or it is freed.
 objects::Comm* parent_comm();
-/// A communicator is being freed.
+/// Called for each communicator that is freed.
 void forget_parent(const objects::Comm& comm);
 
 }  // namespace hearth::abi

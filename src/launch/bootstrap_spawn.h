@@ -1,7 +1,7 @@
-// What a rank tells the mpiexec that it starts for MPI_Comm_spawn, and what that mpiexec answers, over a
-// socket that the mpiexec inherits (--spawned-by DESCRIPTOR). Packets, in this order:
+// The protocol between a rank and the mpiexec that it starts for MPI_Comm_spawn, over a socket that the
+// mpiexec inherits (--spawned-by DESCRIPTOR). Packets, in this order:
 //
-//   rank     ->  mpiexec   order: uint64 length, then that many bytes in packets of at most kPieceBytes
+//   rank     ->  mpiexec   order: uint64 length, then that many bytes in packets of at most kSpawnPieceBytes
 //   mpiexec  ->  rank      SpawnReport, if the job ends before the ranks are connected: they could not be
 //                          started, or one ended without MPI_Init
 //   rank     ->  mpiexec   SpawnWord::connected, then SpawnWord::parted when no connection is left
@@ -40,7 +40,7 @@ struct SpawnedProgram {
 };
 
 struct SpawnOrder {
-  std::string port;       // to which the ranks connect
+  std::string port;       // the ranks connect to it
   uint64_t launcher = 0;  // process whose processors the ranks may use; 0: those of the spawning rank
   uint64_t others = 0;    // processes of the spawning rank's job
   std::string hosts;      // key `host`, by commas
@@ -99,7 +99,7 @@ inline std::string to_bytes(const SpawnOrder& order) {
   return bytes;
 }
 
-/// False if the bytes are no order.
+/// False if the bytes are not a valid order.
 inline bool from_bytes(std::string_view bytes, SpawnOrder& order) {
   using spawn_order::take;
   if (!take(bytes, order.launcher) || !take(bytes, order.others)) return false;

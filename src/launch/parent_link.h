@@ -20,10 +20,10 @@ class ParentLink {
   bool open() const { return socket_.open(); }
   int descriptor() const { return socket_.number(); }
 
-  /// Whether messages are for the parent.
+  /// Whether messages are collected for the spawning rank.
   bool collects() const { return open() && !connected_; }
   void note(const std::string& text);
-  /// Reads what the parent says; the link is closed after `parted` and `gone`.
+  /// Reads the next SpawnWord of the spawning rank; the link is closed after `parted` and `gone`.
   News read();
   /// Reports the end of a job that was not connected, with the messages noted.
   void report(int code);

@@ -29,10 +29,11 @@ class KnownProcesses {
   int count() const { return set_.count(); }
   /// Adds a process of another job, with the next index; false: no room or no memory.
   bool add() { return set_.grow(); }
-  /// Forgets a process that left, so that another one can get its index. Pre: no operation needs it.
+  /// Resets the state of a process that has left, so that its index can be reused. Pre: no operation needs
+  /// it.
   void renew(PeerIndex peer) {
     buffers_.forget(peer);
-    if (deferred_.any()) deferred_.run();  // it may refer to the process
+    if (deferred_.any()) deferred_.run();  // deferred work may refer to the process
     set_.renew(peer);
   }
   /// Releases the bounce buffers that this process keeps for its next messages to a process that it leaves:

@@ -7,8 +7,8 @@
 namespace hearth::transport {
 namespace {
 
-// Where the kernel cannot wait for several words, a process with bridges sleeps on its home word for this
-// long and polls the bridges in between.
+// If the kernel cannot wait for several words (futex_waitv), a process with bridges sleeps on its home word
+// for this long between polls of the bridges.
 constexpr uint64_t kNapNs = 1'000'000;
 
 }  // namespace

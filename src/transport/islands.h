@@ -3,7 +3,7 @@
 // of several jobs. The route to a process is fixed while it is known, so its packets stay in order.
 //
 //   peer < size of the job    the home transport: shared memory, or the router to other machines
-//   any other peer            the bridge over which the process was met
+//   any other peer            the bridge that route() has set
 //
 // Buffer transfers belong to the home transport, and so do bounce buffers: those of a process are in the
 // segment of its job, which the processes of connected jobs map. A process in several segments sleeps on its
@@ -74,7 +74,7 @@ class Islands final : public Transport, private BufferTransfers, private LocalPa
   LocalPath& local_path() override { return *this; }
 
  private:
-  // A process that is out of memory can still sleep, up to this number of bridges.
+  // Reserved in advance, so that sleeping needs no memory with up to this number of bridges.
   static constexpr size_t kBridgesReserved = 15;
 
   /// A bridge, and the process's wake-up word in its segment.
