@@ -120,8 +120,8 @@ struct Message {
 
 namespace hearth::abi {
 
-/// Stands before the return after the call of the out-of-line half of an entry point and prevents a tail
-/// call. The entry's frame stays on the stack, where wait diagnostics read its name (base/os_stack.h).
+/// Called between the call of the out-of-line half of an entry point and its return; prevents a tail call.
+/// So the entry's frame stays on the stack, where wait diagnostics find its name (base/os_stack.h).
 inline void stay_on_stack() {
   asm volatile("");
 }

@@ -9,9 +9,9 @@
 
 namespace hearth::abi::inline_path {
 
-/// Longer data take so long that the checks of the regular path do not count.
+/// For longer data the checks of the regular path are short compared to the copy.
 constexpr uint64_t kPutBytesMax = 4096;
-/// Elements of one word.
+/// Accumulates of at most one word take the fast path.
 constexpr int64_t kAccumulateBytesMax = 8;
 
 [[gnu::always_inline]] inline bool may_begin() {

@@ -143,7 +143,7 @@ Status Aggregation::write(const View& view, const Data& data, const Part& part, 
   HEARTH_TRY(coll::run<coll::allreduce>(
       comm_, &own_max, &all_max, Count{1}, word,
       *static_cast<objects::Op*>(objects::pools.predefined[reinterpret_cast<uintptr_t>(MPI_SUM)])));
-  // Each byte of a cycle is in one run, which has a byte at least.
+  // Each byte of a cycle is in exactly one run, and a run has at least one byte.
   all_max = std::min(all_max, cycle_bytes_ * static_cast<int64_t>(1 + sizeof(Run)) +
                                   comm_.size * static_cast<int64_t>(sizeof(int64_t)));
   const Status reserved = agree(comm_, attempt([&] { return reserve(own_max, all_max); }));

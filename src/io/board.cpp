@@ -43,7 +43,8 @@ const Surroundings& surroundings() {
 }
 
 /// The lock of the table, held for a few stores. It stores its owner; if the owner died, the next process
-/// takes over. An entry is valid as soon as its owner is stored, last, so that no half of one is ever seen.
+/// takes over. The owner of an entry is stored last and makes the entry valid, so no process sees an
+/// incomplete one.
 class Board::TableLock {
  public:
   explicit TableLock(uint32_t& word) : word_(word) {
@@ -79,7 +80,7 @@ Status Board::open(Comm& comm, bool local) {
   datatype::Type& byte = datatype::predefined_type(MPI_BYTE);
   uint64_t offset = kNowhere;
   if (comm.rank == 0) {
-    // The memory of the window's board is needed if there is no arena; both have zeros at first.
+    // Without an arena this memory becomes the board of the window: open_window().
     static_assert(sizeof(shm::FileBoard) >= sizeof(shm::WindowBoard));
     const KeptFailure allocated(
         attempt([&] { return the_surroundings.allocate(sizeof(shm::FileBoard), own_); }));
@@ -177,7 +178,7 @@ bool Board::try_range(const shm::FileRange& wanted) {
   const TableLock lock(table().lock);
   shm::FileRange* room = nullptr;
   for (shm::FileRange& range : table().ranges) {
-    // Pairs with the stores of the owner below and in unlock_range().
+    // Pairs with the stores of the owner below and in release_range().
     uint32_t owner = atomic::load_acquire(range.owner);
     if (owner != 0 && engine.failures().is_dead(static_cast<objects::PeerIndex>(owner - 1))) {
       owner = 0;
@@ -194,7 +195,7 @@ bool Board::try_range(const shm::FileRange& wanted) {
   room->begin = wanted.begin;
   room->end = wanted.end;
   room->exclusive = wanted.exclusive;
-  // The owner last: a process that dies before leaves a free entry.
+  // The owner is stored last: if this process dies before, the entry is still free.
   atomic::store_release(room->owner, wanted.owner);
   return true;
 }
@@ -230,7 +231,8 @@ void Board::release_range(int64_t begin, int64_t end) {
 
 Status Board::lock_range(int descriptor, int64_t begin, int64_t end, bool exclusive) {
   const bool by_system = board_ == nullptr;
-  // Two locks of the file system for one process would be one, which the first thread releases.
+  // File-system locks of two threads of one process merge, and the first unlock releases both. So ranges are
+  // exclusive between threads.
   wait_for_range(
       {begin, end, static_cast<uint32_t>(p2p::engine().self()) + 1, exclusive || by_system ? 1u : 0u});
   if (by_system) {

@@ -6,8 +6,8 @@
 //                                  serves in any call of MPI); ranges by locks of the file system between
 //                                  processes, and by a table of the process between its threads
 //
-// A process that dies while it holds the lock of the ranges, or a range, leaves its number there: the next
-// process that waits for it takes over. Under the library's lock.
+// The lock of the ranges and each range store their owner: if the owner died, the next waiting process takes
+// over. Under the library's lock.
 #pragma once
 
 #include <cstdint>
@@ -72,7 +72,7 @@ class Board {
   void* own_ = nullptr;                  // memory from Surroundings::allocate
   std::unique_ptr<rma::Window> window_;  // instead of board_
   int64_t pointer_ = 0;                  // the part of rank 0 in window_
-  // With window_: ranges of this process's threads, because a lock of the file system belongs to all of them.
+  // With window_: ranges of this process's threads, because a file-system lock belongs to the whole process.
   std::unique_ptr<shm::FileBoard> threads_;
 };
 

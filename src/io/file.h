@@ -51,8 +51,8 @@ class OpenFile {
   OpenFile(Comm& comm, bool local, int amode);
   /// Collective. Fails on all processes if it fails on one.
   Status open(const char* filename, const objects::Info* info);
-  /// Collective. The file is closed even if an error is returned, except MPI_ERR_REQUEST: accesses of a
-  /// process have not ended.
+  /// Collective. The file is closed even if an error is returned, except MPI_ERR_REQUEST: a process has
+  /// incomplete accesses.
   Status close();
   ~OpenFile();
   OpenFile(const OpenFile&) = delete;
@@ -85,7 +85,7 @@ class OpenFile {
   // Data access.
   /// `bytes`: of the buffer's data that were moved, also with an error.
   Status run(const Access& access, int64_t& bytes);
-  /// Non-blocking: the data are moved in the call or by a thread.
+  /// Non-blocking: the data are moved in the call, by io_uring or by a thread (io/queue.h).
   Status start(const Access& access, p2p::Request*& request);
   /// The two halves of a split collective; the second returns the outcome of the first.
   Status begin_split(const Access& access);

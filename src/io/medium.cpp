@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kPackedBytes = 256 * 1024;
 // Pages of a mapping are made present by this many bytes at a time.
 constexpr int64_t kPopulatedBytes = int64_t{4} << 20;
-// Runs that are further apart leave pages between them untouched, which populating would fill.
+// If runs are further apart, populating would allocate pages between them that no run needs.
 constexpr int64_t kMappedDistanceMax = 8192;
 // Length of one read of a file without mappings, from which the runs are copied.
 constexpr int64_t kSieveBytes = 512 * 1024;
@@ -91,7 +91,7 @@ os::Moved read_through_sieve(const Medium& medium, const Piece& piece) {
   return all;
 }
 
-/// Copies runs through mappings. stopped() says whether the system refused, so that calls do the rest.
+/// Copies runs through mappings. stopped(): the system refused to map or populate; calls move the rest.
 class MapTransfer {
  public:
   MapTransfer(Medium& medium, const Piece& piece, int64_t end)
@@ -156,9 +156,9 @@ class MapTransfer {
   bool stopped_ = false;
 };
 
-/// Lengthens the file to `end` if it is shorter, for an access that begins at `first`; a hole before that
-/// stays. Never overwrites, so that another handle may write there at the same time. False if the file system
-/// cannot.
+/// Lengthens the file to `end` if it is shorter, for an access that begins at `first`; a hole before `first`
+/// stays. Never overwrites data, so that another handle may write to the same range at the same time. False
+/// if the file system does not support this.
 ///
 /// A length that fstat() reports is not enough for stores: a system call of another process that lengthens
 /// the file publishes the new length before it zeroes the rest of the last page, and would zero a store made

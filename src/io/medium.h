@@ -1,8 +1,8 @@
 // The file as the system has it, and the engines that move bytes between it and memory:
 //
 //   calls   one read or write call for each run of consecutive bytes of the file
-//   map     loads and stores to a mapping of the file. A process touches only its own bytes, so that strided
-//           writes need neither read-modify-write nor a lock, and never overwrite a neighbour's data
+//   map     loads and stores to a mapping of the file. A process accesses only its own bytes, so that strided
+//           writes need neither read-modify-write nor a lock, and never overwrite another process's data
 //
 // Any thread may move data; the library's lock is not needed.
 #pragma once
@@ -26,7 +26,7 @@ enum class EngineChoice : uint8_t { automatic, calls, map, window };
 /// The value of the hint hearth_queue: which queue takes non-blocking accesses.
 enum class QueueChoice : uint8_t { automatic, ring, thread };
 
-/// Mappings of parts of a file, the last ones used. They take address space only.
+/// The most recently used mappings of parts of a file. They take address space only.
 class MappedParts {
  public:
   static constexpr int64_t kPartBytes = int64_t{64} << 20;

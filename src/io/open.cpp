@@ -235,7 +235,7 @@ Status OpenFile::set_bytes(MPI_Offset bytes) {
     return fail(MPI_ERR_ARG, "size is %lld: it must not be negative", static_cast<long long>(bytes));
   if (!medium_.writes)
     return fail(MPI_ERR_READ_ONLY, "'%.200s' is open with MPI_MODE_RDONLY", medium_.name.c_str());
-  // The check of the size is a collective: all earlier accesses have ended, and none of a mapping is left.
+  // The collective check of the size orders this after all earlier accesses, those by mappings included.
   {
     const std::lock_guard guard(medium_.parts.mutex);
     medium_.settled_bytes = std::min<int64_t>(medium_.settled_bytes, bytes);
@@ -249,7 +249,7 @@ namespace {
 int take_space(int descriptor, int64_t bytes) {
   const int error = os::allocate_file_space(descriptor, 0, bytes);
   if (error != EOPNOTSUPP) return error;
-  // The file system cannot: zeros beyond the end.
+  // The file system does not support it: write zeros beyond the end.
   int64_t length = 0;
   if (const int unknown = os::file_length(descriptor, length); unknown != 0) return unknown;
   const std::vector<std::byte> zeros(size_t{1} << 20);

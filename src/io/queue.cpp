@@ -29,7 +29,7 @@ constexpr int64_t kRingBytesMin = 512 * 1024;
 os::JobThread the_thread;
 os::FileRing the_ring;  // under the library's lock
 
-/// A non-blocking access: the state of its request.
+/// The state of the request of a non-blocking access.
 class Transfer final : public os::Job {
  public:
   Transfer(Medium& medium, std::shared_ptr<const View> view, int64_t data_offset, bool writing,
@@ -48,7 +48,7 @@ class Transfer final : public os::Job {
     --*pending_;
   }
 
-  // In the thread. The sleeping rank is woken after the result is published.
+  // In the thread. Wakes the sleeping rank after it has published the result.
   void run() override {
     try {
       moved_ = move_data(medium_, *view_, data_offset_, writing_, data_);
@@ -57,14 +57,14 @@ class Transfer final : public os::Job {
     }
     if (begun_ns_ != 0) ended_ns_ = os::now_ns();
     const shm::WakeWord word = wake_;
-    // Pairs with the load in done(): the result and the data are there.
+    // Pairs with the load in done(): publishes the result and the data.
     atomic::store_release(done_, 1u);
     word.wake();
   }
   bool done() const { return atomic::load_acquire(done_) != 0; }
   void run_now() { run(); }
 
-  /// Gives the transfer to the kernel if memory and file are one run each. False: the caller runs it.
+  /// Submits the transfer to io_uring if memory and file are one run each. False: not submitted.
   bool submit() {
     const int64_t bytes = data_.bytes();
     if (!view_->contiguous() || !datatype::is_one_run(*data_.type, data_.count) || !the_ring.open())
@@ -75,7 +75,7 @@ class Transfer final : public os::Job {
              static_cast<std::byte*>(data_.buffer) + data_.type->true_lower_bound, bytes, begin};
     return the_ring.submit(rest_, tag());
   }
-  /// A part of it has ended; short ones are continued.
+  /// Handles a completion of the ring; submits the rest after a short transfer.
   static void take(uint64_t tag, int32_t result) {
     reinterpret_cast<Transfer*>(static_cast<uintptr_t>(tag))->continue_after(result);
   }
@@ -99,7 +99,7 @@ class Transfer final : public os::Job {
   uint64_t tag() const { return reinterpret_cast<uintptr_t>(this); }
 
   void continue_after(int32_t result) {
-    // The kernel cancels what it has not begun when the thread that submitted it ends.
+    // When the submitting thread ends, the kernel cancels its transfers that have not begun.
     const bool again = result == -EINTR || result == -EAGAIN || result == -ECANCELED;
     if (result > 0) {
       count_moved(medium_, writing_, result);

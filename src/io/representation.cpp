@@ -102,7 +102,7 @@ Status Representation::bytes_in_file(const Type& type, int64_t& bytes) const {
 Status Representation::call(bool reading, const Type& type, void* buffer, Count first, Count count,
                             std::byte* file) const {
   const auto handle = objects::handle_of<MPI_Datatype>(type);
-  // A small function takes its count as int, and positions as MPI_Offset: long runs take several calls.
+  // A conversion function of the small interface has an int count: long runs need several calls.
   int64_t each = 0;
   HEARTH_TRY(bytes_in_file(type, each));
   while (count > 0) {

@@ -148,8 +148,8 @@ Status OpenFile::outcome_of(const os::Moved& moved, bool writing) const {
   return moved.error == 0 ? Status() : fail_for(moved.error, writing ? "write to" : "read", medium_.name);
 }
 
-/// Whether other threads may enter the library during a transfer: one to or from a pipe may wait for another
-/// process, and one by mappings for a thread of this process.
+/// Whether a transfer has to release the library's lock: a transfer to or from a pipe may wait for another
+/// process, a transfer by mappings for a thread of this process.
 bool OpenFile::needs_unlocking(int64_t bytes) const {
   return bytes > kLockedBytes || !medium_.facts.seekable || !view_->contiguous();
 }
@@ -172,7 +172,7 @@ Status OpenFile::move_converted(const Access& access, int64_t data_offset, int64
       moved =
           move_piece(medium_, *view, data_offset + first * each, access.writing, buffer.data(), part * each);
     }
-    // Elements that the end of the file cuts are not converted.
+    // An incomplete element at the end of the file is not converted.
     const Count whole = moved.bytes / each;
     if (!access.writing)
       HEARTH_TRY(representation.from_file(*data.type, data.buffer, first, whole, buffer.data()));
@@ -249,7 +249,7 @@ Status OpenFile::run_access(const Access& access, int64_t& bytes) {
   // A blocking access moves the pointer by what was transferred, a non-blocking one by what was requested
   // (MPI 5.0 section 14.4.1).
   if (located && !access.nonblocking && access.pointer == Pointer::individual && file_bytes > 0) {
-    // Bytes of the buffer and of the file correspond: whole elements, or equal numbers.
+    // Whole elements were converted, or memory and file have equally many bytes.
     const int64_t in_file = view_->representation().native()
                                 ? bytes
                                 : bytes / access.data.type->size * (file_bytes / access.data.count);

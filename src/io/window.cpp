@@ -18,7 +18,7 @@
 namespace hearth::io {
 namespace {
 
-/// A value for a position that no other position can replace in a sum.
+/// A pseudo-random value for a position, so that sums over different positions differ (see coverage()).
 uint64_t mark(int64_t position) {
   auto word = static_cast<uint64_t>(position) + 0x9e3779b97f4a7c15;
   word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9;
@@ -54,13 +54,13 @@ StagingWindow::~StagingWindow() {
 Status StagingWindow::prepare(OpenFile& file) {
   const Medium& medium = file.medium_;
   const View& view = *file.view_;
-  // 0: no process uses the window; 2: this process has a view for it.
-  // By messages, another machine writes the data of this process, which reads them back itself.
+  // By messages, another machine writes the data of this process, which reads them back from the file system.
   const bool suits = file.local_ ? !medium.facts.in_memory : medium.facts.coherent;
   const bool wanted =
       medium.choice == EngineChoice::window || (medium.choice == EngineChoice::automatic && suits);
   const bool possible = wanted && file.comm_.size > 1 && medium.facts.seekable && view.increasing() &&
                         view.representation().native() && !view.empty();
+  // 0: no process may use the window; 2: this process has a view for it; 1: it takes part for the others.
   int64_t least = possible ? (view.contiguous() ? 1 : 2) : 0;
   int64_t greatest = least;
   HEARTH_TRY(min_and_max(file.comm_, least, greatest));
@@ -101,7 +101,7 @@ Status StagingWindow::make(OpenFile& file) {
   return {};
 }
 
-/// Of rank 0: false if the memory cannot be shared.
+/// On rank 0: allocates the buffers; false if they cannot be shared.
 bool StagingWindow::allocate() {
   const shm::Arena* arena = shm::node().arena();
   const size_t bytes = memory_bytes();

@@ -6,7 +6,7 @@
 //   rank 0                    | write cycle 0                       | write cycle 1
 //                        barrier                              barrier
 //
-// Reads go the other way: rank 0 reads a cycle, all processes copy their pieces from the buffer.
+// For a read, rank 0 reads a cycle and all processes copy their pieces from the buffer.
 //
 // On several machines there is no such buffer, and writes are aggregated by messages (io/aggregation.h).
 #pragma once

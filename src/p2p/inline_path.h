@@ -4,8 +4,9 @@
 // takes over.
 //
 // Messages of up to one cache line are inlined into the MPI calls and make no function call, so no register
-// is saved: besides the transfer of its cache line, a short message costs only instructions, and stores that
-// queue behind those to the line. Messages of several lines are one call each.
+// is saved: besides the transfer of its cache line, a short message costs only a few instructions. A stack
+// store would wait in the store buffer behind the stores to that line. Messages of several lines make one
+// function call.
 #pragma once
 
 #include "base/copy.h"
@@ -45,7 +46,7 @@ namespace hearth::p2p {
 
 // Polls the ring of one sender for a short packet with exactly this length and match word. A single
 // comparison of the commit word checks all of its fields. Returns nullptr if no packet arrives within
-// kRounds, or a different one; the general path then handles the ring.
+// kRounds, or a different one; the regular path then handles the ring.
 [[gnu::always_inline]] inline const std::byte* await_short(const shm::RingReader& direct_ring, uint64_t bytes,
                                                            uint64_t match) {
   constexpr int kRounds = 64;
@@ -105,8 +106,8 @@ namespace hearth::p2p {
   return request;
 }
 
-// The oldest posted receive takes the next message that matches it. No unexpected message matches it,
-// otherwise it would not have been posted.
+// The oldest posted receive takes the next message that matches it. No unexpected message can match the
+// request: then it would not have been posted.
 [[gnu::always_inline]] inline bool Engine::receive_posted_inline(Request& request) {
   const datatype::Type& type = *request.type;
   const auto bytes = static_cast<uint64_t>(request.count * type.size);

@@ -1,8 +1,10 @@
 // The frequent cases of one-sided operations, compiled into the entry points (abi/inline_path_rma.h). The
-// target's part is reached by loads and stores, so a put is a check and a copy. Each function tests what it
-// needs and changes nothing unless it succeeds; src/rma/access.cpp and sync.cpp have the whole operations.
+// target's part is accessed by loads and stores, so a put is a check and a copy. Each function checks its
+// preconditions and changes nothing unless it succeeds; all other cases take the regular path in
+// src/rma/access.cpp and sync.cpp.
 //
-// Windows in which some process needs messages are left to those: their synchronization has to make progress.
+// Synchronization of windows in which some process needs messages takes the regular path, since it has to
+// make progress.
 #pragma once
 
 #include "base/atomic.h"
