@@ -17,7 +17,7 @@ const int* constant_value(const Pair (&set)[N], int here) {
 const int* converted_value(int keyval, const int* value) {
   static const int host = rank_out(MPI_PROC_NULL);
   static const int io = rank_out(MPI_ANY_SOURCE);
-  static int last_used_code;  // MPI_Comm_get_attr brings it up to date
+  static int last_used_code;  // updated by each MPI_Comm_get_attr
   switch (keyval) {
     case MPI_HOST:
       return *value == MPI_PROC_NULL ? &host : value;
@@ -111,7 +111,8 @@ int Session_detach_buffer_c(Session session, void* buffer_addr, MPI_Count* size)
   return detached(core().Session_detach_buffer_c(session_in(session), buffer_addr, size), buffer_addr, size);
 }
 
-// The fields have the values of the facade's ABI, so that no conversion loses a number of the user's.
+// The fields are those of the facade's ABI, set without a conversion, which could change a number of the
+// user.
 
 int Status_get_error(const Status* status, int* error) {
   return get_field(status, &Status::MPI_ERROR, error, core().Status_get_error);

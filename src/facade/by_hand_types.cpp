@@ -7,7 +7,7 @@ namespace hearth::facade {
 int peer_count(Comm comm) {
   const MPI_Comm here = comm_in(comm);
   int inter = 0, count = 0;
-  // Errors are those of the call itself, which follows. No error handler may run before.
+  // The call that follows reports the error, so no error handler may run here.
   if (core().Comm_toint(here) == core().Comm_toint(MPI_COMM_NULL)) return 0;
   core().Comm_test_inter(here, &inter);
   inter != 0 ? core().Comm_remote_size(here, &count) : core().Comm_size(here, &count);

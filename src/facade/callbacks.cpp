@@ -1,5 +1,5 @@
-// The user's callbacks: the library calls these adapters (objects/callback_adapters.h), which call the user's
-// function by its type in the facade's ABI.
+// The user's callbacks: the library calls these adapters (objects/callback_adapters.h), which convert the
+// arguments and call the user's function with its type in the facade's ABI.
 #include <cstdio>
 
 #include "facade/convert.h"
@@ -13,7 +13,7 @@ using objects::Errhandler;
 using objects::ErrhandlerKind;
 using objects::KeyvalKind;
 
-/// The user's function under its type in the facade's ABI.
+/// The user's function with its type in the facade's ABI.
 template <class There, class Here>
 There* as(Here* function) {
   return reinterpret_cast<There*>(reinterpret_cast<void*>(function));

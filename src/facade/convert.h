@@ -2,7 +2,7 @@
 //
 // An object of this header holds the converted form of one argument. get() is the argument of the library's
 // call; finish() writes results back in the form of the facade's ABI. Results that the call has not written
-// stay as they are. A null pointer of the user is passed on, so that the library reports it.
+// stay unchanged. A null pointer of the user is passed on, so that the library reports it.
 //
 // Arrays of up to kInline entries are on the stack, longer ones from calloc, which checks the size. If it
 // fails, get() is null, and the library reports an invalid array.
@@ -223,7 +223,7 @@ class StatusInOut {
     if (user_ != nullptr) here_ = status_in(*user_);
   }
   MPI_Status* get() { return user_ != nullptr ? &here_ : nullptr; }
-  /// The three public fields stay as they are: the calls change the others.
+  /// Leaves the three public fields unchanged: the calls write other fields only.
   void finish() {
     if (user_ == nullptr) return;
     const Status before = *user_;
@@ -252,8 +252,7 @@ inline void convert_in_place(Enumeration* place, int, int code) {
     *place = static_cast<Enumeration>(out(static_cast<int>(*place)));
 }
 
-/// A string whose buffer has `limit_there` characters in the facade's ABI: longer strings are cut, since the
-/// user's buffer has no more room.
+/// A string whose buffer has `limit_there` characters in the facade's ABI: longer strings are truncated.
 template <int limit_here, int limit_there>
 class StringOut {
   static constexpr bool kCuts = limit_there < limit_here;

@@ -10,7 +10,7 @@ namespace hearth::facade {
 
 using abi::PoolKind;
 
-/// The table of libmpi_abi.so.1. Not found by the names of the functions: a facade exports the same names.
+/// The table of libmpi_abi.so.1. The functions cannot be found by name: a facade exports the same names.
 inline const abi::Core& core() {
   return hearth_calls_v1;
 }
@@ -18,8 +18,8 @@ inline const abi::Core& core() {
 // Handles of the standard ABI: constants below kPredefinedMax, addresses of objects above kAddressMin.
 inline constexpr uintptr_t kPredefinedMax = 0x300;
 inline constexpr uintptr_t kAddressMin = 0x1000;
-/// Marks a handle that is invalid in the facade's ABI. Such an address does not exist, so that the library
-/// refuses it.
+/// Marks a handle that is invalid in the facade's ABI. Such an address is outside the address space, so the
+/// library rejects the handle.
 inline constexpr uintptr_t kInvalidHandle = uintptr_t{1} << 63;
 
 /// The handle of the object in a slot. The library checks whether the slot is in use.

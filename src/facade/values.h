@@ -1,7 +1,7 @@
 // Constants that have another value in the ABI of a facade: ranks, tags, modes, levels, error classes.
 //
 // A set of constants is an array of pairs, written by api/generator/facade.py. A number that is no constant
-// of its set passes unchanged, unless it is a constant of the set on the other side: then it becomes
+// of its set passes unchanged, unless it is a constant of the set in the standard ABI: then it becomes
 // kNoConstant, so that an invalid argument is not taken for a valid one.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Routines whose conversion depends on several arguments, or which keep something for later calls: callbacks,
+// Routines whose conversion depends on several arguments, or which keep state for later calls: callbacks,
 // attributes, spawning, strings with a length of their own. The entry points that
 // api/generator/fortran_entries.py writes call them; `call` is the function of C. Each returns an error code.
 #pragma once

@@ -4,8 +4,8 @@
 //   set in C, read in Fortran        the pointer as an integer
 //   set in Fortran, read in Fortran  the integer
 //
-// So a value of Fortran is stored as the address of a cell. Cells lie in blocks of this file, so that a
-// pointer tells whether it is the address of one.
+// So a value of Fortran is stored as the address of a cell. All cells are in the blocks of class Cells, so an
+// address range identifies the pointers to cells.
 #include "fortran/by_hand.h"
 
 namespace hearth::fortran {
@@ -127,7 +127,7 @@ struct Keyval {
   Callback* copy;
   Callback* remove;
   MPI_Aint extra_state;
-  bool is_old;  // of MPI-1: values are default INTEGERs
+  bool is_old;  // created by the MPI-1 interface: values are default INTEGERs
 };
 
 /// A call of a copy procedure.

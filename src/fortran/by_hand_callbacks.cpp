@@ -1,8 +1,7 @@
 // Procedures of the program that C calls.
 //
-// Most functions of C that MPI calls back get a pointer of the user, which leads to the procedures of
-// Fortran. Operations and error handlers get none: their procedures are told apart by the function that C
-// calls, one for each procedure of the program, from a fixed number of them.
+// Most callbacks get the user's extra state, which points to the procedures of Fortran here. Operations and
+// error handlers get none: each of their procedures has its own C function, from a table of fixed size.
 #include <array>
 #include <utility>
 
@@ -161,11 +160,11 @@ int file_extent(MPI_Datatype datatype, MPI_Aint* extent, void* state) {
 }  // namespace
 }  // namespace hearth::fortran
 
-// The procedures that stand for "no conversion". Never called: they are told by their address.
+// The procedures that stand for "no conversion". Never called: recognised by their address.
 extern "C" {
 HEARTH_FORTRAN void mpi_conversion_fn_null_() {}
 HEARTH_FORTRAN void mpi_conversion_fn_null_c_() {
-  // Another body than that of the other one, so that no linker folds them.
+  // A body that differs from the other function's, so that no linker merges the two.
   asm volatile("");
 }
 HEARTH_FORTRAN_NAMES("mpi_conversion_fn_null", "MPI_CONVERSION_FN_NULL");

@@ -15,7 +15,7 @@
 #include "fortran/sentinels.h"
 
 #define HEARTH_FORTRAN [[gnu::visibility("default")]]
-// `new_name` as another name of `name`, which the same file defines.
+// Defines `new_name` as an alias of `name`, which the same file defines.
 #define HEARTH_FORTRAN_ALIAS(new_name, name) \
   asm(".globl " new_name "\n.type " new_name ", %function\n.set " new_name ", " name "\n")
 
@@ -31,7 +31,7 @@ namespace hearth::fortran {
 /// A procedure of the program.
 using Callback = void();
 
-/// ierror is optional in mpi_f08: a null pointer.
+/// Stores the error code in ierror, which is optional in mpi_f08 (null pointer).
 inline void leave(int* ierror, int code) {
   if (ierror != nullptr) *ierror = code;
 }
@@ -61,7 +61,7 @@ class Scratch {
   T* data_ = inline_;
 };
 
-/// A copy of `value` from malloc: no exception, and nothing of the C++ library; null if there is no memory.
+/// A copy of `value` in memory from malloc, which needs no C++ library; null if there is no memory.
 template <class T>
 T* make(const T& value) {
   auto* const made = static_cast<T*>(std::malloc(sizeof(T)));
@@ -69,7 +69,7 @@ T* make(const T& value) {
   return made;
 }
 
-/// Holds a lock. std::mutex would bring the exceptions of the C++ library into this one.
+/// Holds a lock. std::mutex would make this library depend on the C++ library.
 class Guard {
  public:
   explicit Guard(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
@@ -165,7 +165,7 @@ class HandlesInOut {
   Scratch<Handle> before_;
 };
 
-// LOGICAL. .TRUE. and .FALSE. depend on the compiler; the lowest bit tells them apart in all of them.
+// LOGICAL. The values of .TRUE. and .FALSE. depend on the compiler; with all of them the lowest bit differs.
 
 struct Booleans {
   int yes = 1;

@@ -1,5 +1,5 @@
-// Routines that Fortran has and C has not: comparison of handles, conversion of statuses between the two
-// modules, sizes of variables.
+// Routines that exist only in Fortran: comparison of handles, conversion of statuses between the two modules,
+// sizes of variables.
 #include "fortran/convert.h"
 #include "fortran/handle_comparison.h"
 #include "fortran/section.h"

@@ -1,6 +1,6 @@
-// The comparison of handles, behind the operators == and /= of the modules, and MPI_F_SYNC_REG. Each library
-// of Fortran includes this in one source file, which gives them the names of its modules: an alias must be in
-// the object file of its routine.
+// The comparison of handles for the operators == and /= of the modules, and MPI_F_SYNC_REG. Each Fortran
+// library includes this in one source file, which defines the names of its modules as aliases: an alias must
+// be in the object file of its routine.
 #pragma once
 
 #include "fortran/convert.h"

@@ -15,7 +15,7 @@ namespace hearth::fortran {
 
 inline constexpr uintptr_t kPredefinedMax = 4095;
 
-/// Where the library keeps the objects of one kind (abi::PoolPlace): the object in `slot` has the address
+/// The pool of the library's objects of one kind (abi::PoolPlace): the object in `slot` has the address
 /// *base + slot * bytes as its handle, and 4096 + slot as its number. *base is null before the first object.
 struct Places {
   const std::byte* const* base;
@@ -33,13 +33,14 @@ inline void* object_of(int kind, unsigned number) {
   return const_cast<std::byte*>(base + (number - kPredefinedMax - 1) * places[kind].bytes);
 }
 
-/// The number of an object, or 0. Its slot is its first word (objects/object.h, p2p/request.h).
+/// The number of an object, or 0 if only the library can convert the handle. The first word of an object is
+/// its slot (objects/object.h, p2p/request.h).
 inline int number_of(int kind, const void* object) {
   if (places == nullptr || *places[kind].base == nullptr) return 0;
   return static_cast<int>(kPredefinedMax + 1) + *static_cast<const int*>(object);
 }
 
-/// Kinds without such places.
+/// For kinds without a pool in `places`.
 inline constexpr int kOwnPlaces = -1;
 
 #define HEARTH_FORTRAN_HANDLE(name, Type, Function, kind)                     \

@@ -66,7 +66,7 @@ MPI_Count dense_size(MPI_Datatype type) {
   return lower_bound == 0 && extent == size ? size : 0;
 }
 
-/// Replaces `type` by a type that `made` is the code of.
+/// Frees `type` and replaces it by `next`. `made`: the error code of the call that created `next`.
 bool take(int made, MPI_Datatype& type, const MPI_Datatype& next) {
   if (type != MPI_DATATYPE_NULL) PMPI_Type_free(&type);
   type = made == MPI_SUCCESS ? next : MPI_DATATYPE_NULL;
@@ -105,7 +105,8 @@ bool make_part(const Descriptor& section, const Runs& runs, MPI_Count per_run, M
   return code == MPI_SUCCESS && PMPI_Type_commit(&type) == MPI_SUCCESS;
 }
 
-/// Whether all elements of the section have one distance; `stride` is that distance.
+/// Whether the distance between consecutive elements is the same in the whole section; `stride`: that
+/// distance.
 bool has_one_stride(const Descriptor& section, const Runs& runs, MPI_Count& stride) {
   stride = section.dim[runs.first_dimension].stride;
   MPI_Count next = stride * section.dim[runs.first_dimension].extent;

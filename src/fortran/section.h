@@ -85,7 +85,7 @@ class Copied {
   const char* problem_ = nullptr;
 };
 
-/// A derived datatype, freed at the end of the call: a pending operation keeps it.
+/// A derived datatype, freed at the end of the call; a pending operation holds its own reference.
 struct OwnType {
   OwnType() = default;
   OwnType(const OwnType&) = delete;

@@ -1,7 +1,7 @@
 #include "fortran/sentinels.h"
 
-// The values are never meant to be read: they make a missing conversion visible. Vectorised programs may
-// expect large alignments of COMMON blocks.
+// No correct program reads the values; they make a missing conversion visible. Vectorised programs may expect
+// large alignments of COMMON blocks.
 #define HEARTH_CELL alignas(64)
 
 extern "C" {

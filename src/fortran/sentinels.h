@@ -1,7 +1,7 @@
 // The variables of Fortran whose addresses stand for constants of C: MPI_BOTTOM, MPI_IN_PLACE and others.
 //
-// mpif.h has each in a COMMON block, the modules as a variable with the name of the block; so a program may
-// define a variable itself (a COMMON block of an executable) and precede this library's. The sizes are
+// mpif.h has each in a COMMON block, the modules as a variable with the name of the block. So an executable
+// may define the variable itself (as a COMMON block), which then precedes that of this library. The sizes are
 // exactly those of the COMMON blocks: the linker warns about any difference.
 #pragma once
 
@@ -86,7 +86,7 @@ inline void* attached_in(const void* buffer) {
   return const_cast<void*>(buffer);
 }
 
-/// A status has the same integers in both languages, so that it is never copied.
+/// A status has the same integers in both languages, so it is passed without a copy.
 inline MPI_Status* status_in(int* status) {
   return is_status_ignored(status) ? MPI_STATUS_IGNORE : reinterpret_cast<MPI_Status*>(status);
 }

@@ -4,7 +4,7 @@
 namespace hearth::facade {
 namespace {
 
-// Only the addresses count.
+// Only the addresses are used.
 int unweighted, weights_empty_object, all_variables_object;
 
 }  // namespace

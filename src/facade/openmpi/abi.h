@@ -61,7 +61,7 @@ class Constants {
     const void* there;
     uint16_t here;
   };
-  static constexpr size_t kRows = 1024;  // eight times the number of handles: a search ends at once
+  static constexpr size_t kRows = 1024;  // about eight times the number of handles: short probe sequences
   // The objects are at least 256 bytes apart.
   static size_t start(const void* there) {
     return (reinterpret_cast<uintptr_t>(there) >> 8) * 0x9e3779b97f4a7c15 >> 54;

@@ -26,7 +26,7 @@ extern "C" {
 #undef HEARTH_PREDEFINED
 alignas(256) char ompi_mpi_lb[kBytesDatatype] = {};
 alignas(256) char ompi_mpi_ub[kBytesDatatype] = {};
-// Types that only Open MPI has. A program that uses the first two gets an error, one that names them starts.
+// Types that only Open MPI has. A program that refers to them can be loaded; using the first two is an error.
 [[gnu::visibility("default")]] alignas(256) char ompi_mpi_2cplex[kBytesDatatype] = {};
 [[gnu::visibility("default")]] alignas(256) char ompi_mpi_2dblcplex[kBytesDatatype] = {};
 [[gnu::visibility("default")]] alignas(256) char ompi_mpi_short_float[kBytesDatatype] = {};

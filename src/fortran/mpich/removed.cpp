@@ -1,6 +1,6 @@
 // The routines that MPI 3.0 removed, which programs built for MPICH may call (MPI 5.0 chapter 17). Addresses
-// and displacements are default INTEGERs: one that is too large is cut, and the code says so, without a call
-// of the error handler, because differences of cut addresses are still right.
+// and displacements are default INTEGERs: a value that is too large is truncated and ierror is MPI_ERR_ARG.
+// The error handler is not called, because differences of truncated addresses are still right.
 #include "fortran/by_hand.h"
 
 using namespace hearth::fortran;

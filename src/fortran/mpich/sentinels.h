@@ -1,5 +1,5 @@
-// The COMMON blocks of MPICH's mpif.h and module mpi, whose addresses stand for constants of C. A program
-// defines them itself and precedes this library's.
+// The COMMON blocks of MPICH's mpif.h and module mpi, whose addresses stand for constants of C. The
+// definitions of the program precede those of this library.
 #pragma once
 
 #define HEARTH_FORTRAN_VARIABLE [[gnu::visibility("default")]]
