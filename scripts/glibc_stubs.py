@@ -22,7 +22,7 @@ MERGED = {"pthread": "libpthread.so.0", "dl": "libdl.so.2", "rt": "librt.so.1", 
 
 # Variables of libc.so.6 with two names: {weak name: strong name}. Zig gives each name its own address. A
 # program that copies the variable would then copy only the name that it refers to, and the C library would
-# write to the other: the linker has to see that they are one.
+# write to the other: both names need the same address in the symbol table.
 ALIASES = {
     b"environ": b"__environ",
     b"_environ": b"__environ",

@@ -141,7 +141,7 @@ build_mpi4py() {
   venv=$1
   wrapper=$2
   say "building mpi4py $mpi4py_version with $wrapper (a minute or two)"
-  # It is one huge C file: little optimisation saves time.
+  # mpi4py is one huge C file: a low optimisation level saves build time.
   if ! MPICC=$wrapper CFLAGS="-O1 -g0" "$venv/bin/python" -m pip --disable-pip-version-check install \
     --no-deps --no-cache-dir --force-reinstall "$archive" >"$venv/mpi4py.log" 2>&1; then
     tail -40 "$venv/mpi4py.log" >&2

@@ -66,13 +66,13 @@ def stripped(path):
 
 
 def replacement_of(link):
-    """The contents of a file in place of a link."""
+    """The contents of the file that replaces a link."""
     target = link.resolve(strict=True)
     contents = target.read_bytes()
     if not is_elf(contents):
         return contents
     if link.parent.name == "bin":
-        # Unlike a link, a script cannot give the program another name (tools/one_program.cpp).
+        # A link gives the program its name; a script has to pass an option (tools/one_program.cpp).
         option = "--as-hearth " if link.name == "hearth" else ""
         return f'#!/bin/sh\nexec "$(dirname "$(readlink -f "$0")")/{target.name}" {option}"$@"\n'.encode()
     if link.suffix == ".so":
@@ -116,7 +116,7 @@ def version_of(prefix):
 
 
 def licences():
-    """(name, text) of the parts of other projects; says which text this system does not have."""
+    """(name, licence text) of the parts of other projects; prints a note for each text that is missing."""
     for name, package in OTHERS.items():
         text = Path("/usr/share/doc", package, "copyright")
         if not text.is_file():

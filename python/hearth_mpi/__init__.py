@@ -43,7 +43,7 @@ def _recorded_path(record):
 
 
 def _recorded_prefix():
-    """Where pip has put the files according to its record; None without one."""
+    """The prefix of the files in pip's record of the installation; None if there is no record."""
     for record in _records():
         if record.name == "mpiexec":
             return _recorded_path(record).parent.parent

@@ -42,7 +42,7 @@ class RankError(RuntimeError):
 
 
 class RemoteObject:
-    """Stands for an object that could not be pickled, or whose class this process does not have."""
+    """Placeholder for an object that could not be pickled, or whose class this process does not have."""
 
     def __init__(self, rank, text):
         self.rank = rank
@@ -121,7 +121,7 @@ class _Job:
         self._reader.start()
 
     def _read_output(self):
-        """Shows what mpiexec and code that is not Python write."""
+        """Shows the output of mpiexec and of code that is not Python."""
         for line in self._process.stdout:
             self._last_lines = [*self._last_lines[-20:], line]
             _write("stdout", line)
@@ -145,7 +145,7 @@ class _Job:
             self._greet(Connection(accepted.detach()), key)
 
     def _greet(self, connection, key):
-        """Takes a rank's connection; any other process is turned away before anything is unpickled."""
+        """Accepts a rank's connection; closes any other one before anything is unpickled."""
         words = connection.recv_bytes(200).decode(errors="replace").split() if connection.poll(5) else []
         if len(words) != 4 or not secrets.compare_digest(words[0], key):
             connection.close()
@@ -162,7 +162,7 @@ class _Job:
                 pass
 
     def reports(self):
-        """What `hearth why` says about the ranks' waits."""
+        """The output of `hearth why` about the ranks' waits."""
         command = [str(prefix() / "bin" / "hearth"), "why", str(self._process.pid)]
         try:
             return subprocess.run(command, capture_output=True, text=True, timeout=10, check=False).stdout
@@ -170,7 +170,7 @@ class _Job:
             return ""
 
     def end_text(self, what):
-        """Waits for the end of a job that has lost its ranks, and describes it."""
+        """Waits for the end of a job whose ranks are gone, and returns a description of it."""
         try:
             code = self._process.wait(STOP_S)
         except subprocess.TimeoutExpired:
@@ -181,7 +181,7 @@ class _Job:
         return f"hearth_mpi: {what}: mpiexec ended with code {code}" + (f":\n{lines}" if lines else "")
 
     def stop(self):
-        """Lets the ranks end as programs do; kills them after STOP_S."""
+        """Asks the ranks to exit normally; kills them after STOP_S."""
         for connection in self.connections.values():
             try:
                 connection.send(("stop",))
@@ -254,9 +254,9 @@ class Ranks:
         return [_unpacked(rank, *answers[rank][1:]) for rank in range(self.count)]
 
     def _collect(self, answers, seconds=None):
-        """Shows the ranks' output until all have answered, or for a time."""
+        """Shows the ranks' output until all have answered, or until a timeout."""
         end = None if seconds is None else time.monotonic() + seconds
-        note = None  # when the ranks that still run are named
+        note = None  # time at which the ranks that still run the cell are named
         while len(answers) < self.count:
             open_ones = {self._job.connections[r]: r for r in range(self.count) if r not in answers}
             if end is not None and time.monotonic() > end:
@@ -316,7 +316,7 @@ class Ranks:
         ) from None
 
     def _raise(self, failures):
-        """One traceback for ranks that failed alike."""
+        """One traceback for all ranks with the same failure."""
         alike = {}
         for rank, failure in sorted(failures.items()):
             alike.setdefault(failure, []).append(rank)

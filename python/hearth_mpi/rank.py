@@ -49,20 +49,20 @@ class Output(io.TextIOBase):
 
 
 def die_with(lifeline):
-    """Lets Linux kill this process when the notebook's process has gone, whatever a cell does: SIGKILL is the
-    signal of a socket on which nothing but its end arrives."""
+    """Makes Linux kill this process when the notebook's process ends, whatever the cell does: the socket
+    carries no data, so its only event is its end, for which the requested signal is SIGKILL."""
     fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC | os.O_NONBLOCK)
     try:
         os.read(lifeline, 1)
-        os._exit(1)  # the end arrived before the signal was requested
+        os._exit(1)  # the socket was closed before the signal was requested
     except BlockingIOError:
         pass
 
 
 def packed(value):
-    """(pickle or None, repr): the notebook shows the second where the first does not arrive."""
+    """(pickle or None, repr): the notebook shows the repr if it cannot unpickle the object."""
     try:
         text = repr(value)
     except Exception as error:
@@ -85,8 +85,8 @@ def run_cell(code, name, variables):
 
 
 def connect(address, greeting):
-    """A connection to the notebook's abstract socket. The greeting is no pickle, since the notebook reads it
-    before it trusts this process."""
+    """A connection to the notebook's abstract socket. The greeting is not pickled: the notebook unpickles
+    only data of processes whose greeting it has checked."""
     end = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     end.connect("\0" + address)
     connection = Connection(end.detach())
@@ -104,7 +104,7 @@ class Rank:
         self._lock = threading.Lock()
         self._outputs = [Output(self._send, name) for name in ("stdout", "stderr")]
         sys.stdout, sys.stderr = self._outputs
-        # Classes of cells belong to __main__, as in a program.
+        # Classes that cells define belong to __main__, as in a program.
         module = types.ModuleType("__main__")
         sys.modules["__main__"] = module
         self._variables = module.__dict__
@@ -130,7 +130,7 @@ class Rank:
         return packed(None)
 
     def _do(self, kind, *arguments):
-        """Carries a request out and answers. Interrupts have an effect only in the cell."""
+        """Executes a request and sends the answer. Interrupts have an effect only while a cell runs."""
         try:
             try:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -149,7 +149,7 @@ class Rank:
         self._send(*answer)
 
     def serve(self):
-        """Until the notebook sends stop."""
+        """Handles requests until the notebook sends stop."""
         while True:
             message = self._connection.recv()
             if message[0] == "stop":
