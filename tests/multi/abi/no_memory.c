@@ -1,6 +1,6 @@
-/* If memory runs out in a call, it returns MPI_ERR_NO_MEM (or MPI_T_ERR_MEMORY) or works without: no C++
- * exception crosses the interface, and the library stays usable. Each call is repeated, and each time another
- * one of its allocations fails. One rank. */
+/* If an allocation fails in a call, the call returns MPI_ERR_NO_MEM (or MPI_T_ERR_MEMORY) or succeeds without
+ * the memory: no C++ exception crosses the interface, and the library stays usable. Each call is repeated,
+ * and each time another one of its allocations fails. One rank. */
 #include "../coll/check.h"
 
 extern void* __libc_malloc(size_t bytes);

@@ -1,6 +1,6 @@
-/* If one rank has no memory for a communicator or window that all make together, the others do not wait for
- * it: the call returns on all ranks, and the library stays usable. Each call is repeated, and each time
- * another allocation of one rank fails. The job has a time limit, which ends it if a rank waits. */
+/* If an allocation fails on one rank in a collective call that creates a communicator or window, the call
+ * returns on all ranks, and the library stays usable. Each call is repeated, and each time another allocation
+ * of one rank fails. The job has a time limit, which ends it if a rank waits. */
 #include "../coll/check.h"
 
 extern void* __libc_malloc(size_t bytes);

@@ -1,4 +1,4 @@
-/* Erroneous uses of collective requests return errors with texts, and the operation itself is unharmed. */
+/* Erroneous uses of collective requests return errors with texts, and the operation still completes. */
 #include "check.h"
 
 static void test_free_and_cancel(void) {

@@ -1,5 +1,5 @@
-/* Every collective completes with many more ranks than processors, and while one rank is late the other ranks
- * use hardly any processor time. Argument: the delay of that rank in milliseconds. */
+/* Every collective completes with many more ranks than processors. While one rank is late, the other ranks
+ * sleep, so their processor time is small. Argument: the delay of that rank in milliseconds. */
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* Short stages use only the first part of the pipeline buffers: a long stage that follows finds room. */
+/* Short stages use only the first part of the pipeline buffers, so a long stage that follows has room. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Algorithms set by the info of a communicator (docs/design/collectives.md): collectives stay correct on it
- * and on others, also if the hint is set between two of them; an invalid value is an error. */
+/* Algorithms set by the info of a communicator (docs/design/collectives.md): collectives stay correct on this
+ * and other communicators, also if the hint is set between two collectives; an invalid value is an error. */
 #include "check.h"
 
 static int set_info(MPI_Comm comm, const char* value) {

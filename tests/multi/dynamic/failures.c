@@ -1,4 +1,4 @@
-/* A started process dies: the parents, whose calls return errors, learn of it and go on. */
+/* A spawned process dies: calls of the parents return errors, and the parents continue. */
 #include <mpi-ext.h>
 #include <signal.h>
 #include <unistd.h>

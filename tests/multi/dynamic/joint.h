@@ -1,5 +1,5 @@
-/* What communicators between jobs are used for in the tests: messages of all lengths and collectives, over an
- * intercommunicator and over what MPI_Intercomm_merge makes of it. Collective over both groups. */
+/* Traffic over a communicator between jobs: messages of all lengths and collectives, over an
+ * intercommunicator and over the result of its MPI_Intercomm_merge. Collective over both groups. */
 #ifndef TESTS_MULTI_DYNAMIC_JOINT_H
 #define TESTS_MULTI_DYNAMIC_JOINT_H
 

@@ -1,7 +1,7 @@
 /* Long messages between jobs, in both directions: bounce buffers, arena slices and single copy reach
  * processes of other jobs. Lengths around the limits of the protocols; buffers of malloc, of MPI_Alloc_mem
- * and static ones; many messages at a time, more than the bounce buffers hold; buffers that stay with the
- * receiver when the jobs part. The program starts itself. */
+ * and static ones; many messages at a time, more than the bounce buffers hold; bounce buffers that the
+ * receiver keeps for recycling when the jobs disconnect. The program spawns itself. */
 #include "joint.h"
 
 enum { kBytesMax = 3 << 20, kAtATime = 12, kPartsMax = 5 };

@@ -1,5 +1,5 @@
-/* Ports, published names and MPI_Comm_join, between processes that know each other already and the two halves
- * of a job, and between jobs that were started apart. */
+/* Ports, published names and MPI_Comm_join: between the two halves of one job, whose processes are connected
+ * already, and between jobs that were started separately. */
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>

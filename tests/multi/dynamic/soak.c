@@ -1,6 +1,6 @@
-/* Many children one after another, each with long messages both ways: descriptors, mappings, memory and
- * processes return to what they were after the first ones. Arguments: the number of children, and "time" to
- * print what one costs. */
+/* Many children one after another, each with long messages both ways: the numbers of descriptors, mappings,
+ * pages and processes do not grow after the first children. Arguments: the number of children, and "time" to
+ * print the time for one. */
 #include <dirent.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* MPI_Comm_spawn: started processes, what they and their parents exchange, errors, and what is left behind.
- * The program starts itself with other arguments. */
+/* MPI_Comm_spawn: the spawned processes, their messages with the parents, errors, and resources that remain.
+ * The program spawns itself with other arguments. */
 #include <dirent.h>
 #include <unistd.h>
 

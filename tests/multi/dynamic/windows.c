@@ -1,4 +1,4 @@
-/* Windows and files on a communicator of several jobs: what is stored in shared memory within a job goes by
+/* Windows and files on a communicator of several jobs: accesses that use shared memory within a job use
  * messages between jobs. */
 #include <unistd.h>
 

@@ -1,7 +1,8 @@
-/* A collective region is reclaimed if its taker, the last member to leave, or the member that clears it is
- * killed in the middle of that, or before the other members know of the region. Run with HEARTH_CHAOS, which
- * kills rank 0 there. Rank 0 takes the region of `twin` and is the last to leave it. With an argument it is
- * the first to leave, and the other ranks create `twin` after they have noticed its death. */
+/* A collective region is reclaimed if a member is killed while it allocates the region, leaves it as the last
+ * member or clears it, or before the other members have received the region's number. Run with HEARTH_CHAOS,
+ * which kills rank 0 at these points. Rank 0 allocates the region of `twin` and is the last to leave it. With
+ * an argument rank 0 is the first to leave, and the other ranks create `twin` after they have detected its
+ * death. */
 #include "areas.h"
 
 enum { patience = 1000 };

@@ -1,5 +1,5 @@
-/* Collective calls on a rank whose allocations fail, each in turn: the rank reports MPI_ERR_NO_MEM, the
- * others the same or MPIX_ERR_REVOKED, and none waits for ever. Each call is the first one on its
+/* Collective calls on a rank whose allocations fail, each in turn: the rank reports MPI_ERR_NO_MEM, the other
+ * ranks the same or MPIX_ERR_REVOKED, and no rank blocks. Each call is the first one on its
  * communicator. Packets of other ranks may arrive in the same call, and without memory for one of them the
  * job would end, so all ranks exchange messages of each protocol before. */
 #include <errno.h>

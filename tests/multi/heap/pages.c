@@ -1,6 +1,6 @@
-/* Memory of a shared heap and the kernel. With the argument "returns": freed memory goes back to the kernel
- * if the block was long; otherwise it stays for the next block, without page faults. With "unreachable": a
- * child made by fork that cannot get a copy of the arena slice continues with private memory. */
+/* Pages of a shared heap. With the argument "returns": freed memory is returned to the kernel if the block
+ * was long; otherwise the next block reuses it, without page faults. With "unreachable": a child made by fork
+ * that cannot get a copy of the arena slice continues with private memory. */
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* What the calls on files do beyond moving data, and their errors (MPI 5.0 chapter 14). random.c compares the
- * data. */
+/* Effects of the calls on files other than moving data, and their errors (MPI 5.0 chapter 14). random.c
+ * compares the data. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* Non-blocking accesses whose thread ends before they do: another thread completes them. io_uring cancels
- * what a thread has submitted and the kernel has not begun when that thread ends. */
+/* Non-blocking accesses whose thread ends before they complete: another thread completes them. When a thread
+ * ends, io_uring cancels the transfers that it submitted and that have not begun. */
 #include <pthread.h>
 
 #include "file.h"

@@ -1,4 +1,4 @@
-/* Hints that differ between the processes, or are absurd, change no result and stop no process. */
+/* Hints that differ between the processes or are invalid change no result and block no process. */
 #include "file.h"
 
 enum { kUnits = 5000, kUnit = 16 };

@@ -1,5 +1,5 @@
-/* HEARTH_CHAOS lets one system call on a file fail, on every rank. One call of MPI reports it on each rank,
- * with the class of its errno, and all others succeed. */
+/* HEARTH_CHAOS makes one system call on a file fail, on every rank. One MPI call reports the failure on each
+ * rank, with the class of its errno, and all other calls succeed. */
 #include "file.h"
 
 static int failures_;

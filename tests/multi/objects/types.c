@@ -1,5 +1,5 @@
-/* Datatypes: sizes and bounds, how they were created, names and attributes, and what stays after they are
- * freed. */
+/* Datatypes: sizes and bounds, how they were created, names and attributes, and effects that outlast
+ * MPI_Type_free. */
 #include "../coll/check.h"
 
 static void test_bounds(void) {

@@ -1,6 +1,6 @@
-/* Ranks 0 and 1 exchange long messages, and in the middle of it the kernel starts to refuse process_vm_readv,
+/* Ranks 0 and 1 exchange long messages, and meanwhile the kernel starts to refuse process_vm_readv,
  * process_vm_writev or both in rank 1, as in a sandbox that a library enters late: no data are lost. The
- * argument says which: read, write or both. Before that, messages must really use single copy. */
+ * argument selects the refused calls: read, write or both. Earlier messages must use single copy. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A rank that waits for a long time sleeps: its processor time is bounded. With two ranks in MPI_Recv, with
- * more ranks also in a barrier. */
+/* A rank that waits for a long time sleeps: its processor time is bounded. Two ranks wait in MPI_Recv; more
+ * ranks also in a barrier. */
 #include <sys/resource.h>
 #include <unistd.h>
 

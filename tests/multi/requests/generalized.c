@@ -1,5 +1,5 @@
-/* Generalized requests (MPI 5.0 section 13.2): when each callback is called, and the results of its
- * errors. */
+/* Generalized requests (MPI 5.0 section 13.2): when each callback is called, and the effect of errors that it
+ * returns. */
 #include <pthread.h>
 #include <time.h>
 

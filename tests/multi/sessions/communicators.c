@@ -1,4 +1,4 @@
-/* Communicators created from sessions, without MPI_Init (MPI 5.0 section 11.3.4): what they can do, two
+/* Communicators created from sessions, without MPI_Init (MPI 5.0 section 11.3.4): their calls, two
  * sessions at a time in threads, repeated sessions, buffered sends through a session's buffer. Any number of
  * ranks. */
 #include <pthread.h>

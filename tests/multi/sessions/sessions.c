@@ -1,6 +1,6 @@
 /* Sessions (MPI 5.0 section 11.3): several and repeated ones, before, beside, after and without MPI_Init;
- * what they return; their error handlers. The first argument says when MPI_Init is called: never, before,
- * between or after. A second one says that the initial error handler is MPI_ERRORS_RETURN. */
+ * their results; their error handlers. The first argument is the time of MPI_Init: never, before, between or
+ * after. With a second argument the initial error handler is MPI_ERRORS_RETURN. */
 #include "../coll/check.h"
 
 static int calls, last_code, errors_return;

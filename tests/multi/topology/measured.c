@@ -1,6 +1,6 @@
-/* Whether processes measure their distances when ranks may be reordered: as HEARTH_REORDER_MEASURED says,
- * which is also the argument; each pair once, whichever call comes first; afterwards MPI_Cart_map uses the
- * results. At least three ranks. */
+/* Processes measure their distances when ranks may be reordered if HEARTH_REORDER_MEASURED, whose value is
+ * also the argument, requires it; each pair once, whichever call comes first; afterwards MPI_Cart_map uses
+ * the results. At least three ranks. */
 #include "../coll/check.h"
 
 static MPI_T_pvar_session session;
