@@ -1,4 +1,4 @@
-"""What the kernel says of the processors: which are near each other."""
+"""The topology of the processors as the kernel reports it: which of them are near each other."""
 
 import os
 from pathlib import Path

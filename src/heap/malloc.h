@@ -1,15 +1,15 @@
-// Which function the name malloc means in this process. Apart from malloc.cpp, whose compiler would take it
-// for the one there.
+// Tests which function the name malloc is bound to in this process. Separate from malloc.cpp, where the
+// compiler would bind the name to the definition in that file.
 #pragma once
 
 #include <cstddef>
 
-/// Our malloc, under a name that nobody else has.
+/// Hearth's malloc, under a name that no other library defines.
 extern "C" void* hearth_heap_malloc(size_t bytes);
 
 namespace hearth::heap {
 
-/// What a call of malloc() reaches.
+/// The function that a call of malloc() reaches.
 void* (*named_malloc())(size_t);
 
 }  // namespace hearth::heap

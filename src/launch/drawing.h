@@ -10,8 +10,8 @@
 
 namespace hearth::launch {
 
-/// Lines of at most 100 columns; one seat per rank. Each bracket is a core with the ranks that may run there;
-/// "0/1" if its hardware threads have different ranks.
+/// Lines of at most 100 columns; one binding per rank. Each bracket is a core with the ranks that may run
+/// there; "0/1" if its hardware threads have different ranks.
 std::string draw(const topo::Machine& machine, std::span<const Binding> bindings);
 
 }  // namespace hearth::launch

@@ -38,7 +38,7 @@ namespace hearth::launch {
 
 class Job {
  public:
-  /// All referenced arguments outlive the job. Pre: one seat per rank, ranks counted over all programs.
+  /// All referenced arguments outlive the job. Pre: one binding per rank, ranks counted over all programs.
   Job(const JobSpec& spec, const Reaper& reaper, const shm::Segment& segment, const shm::Arena& arena,
       const profile::Board& board, const JobCheck& check, std::vector<Binding> bindings, ParentLink& parent);
 

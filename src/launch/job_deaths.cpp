@@ -54,16 +54,16 @@ bool Job::others_return_errors() const {
   if (quiet_ || atomic::load_acquire(segment_.job().abort_written) != 0) return false;
   // True even if all other ranks have ended before: the order of their ends is a race.
   if (spec_.survive || go_on_) return true;
-  bool some_hear = false;  // a rank is still in MPI
+  bool some_in_mpi = false;
   for (uint32_t index = 0; index < rank_count(); ++index) {
     if (ranks_[index].ended) continue;
     const shm::RankBlock& block = segment_.rank(static_cast<int>(index));
     const auto phase = static_cast<shm::RankPhase>(atomic::load_acquire(block.phase));
     if (phase == shm::RankPhase::finalized) continue;
     if (phase == shm::RankPhase::outside || atomic::load_relaxed(block.returns_errors) == 0) return false;
-    some_hear = true;
+    some_in_mpi = true;
   }
-  return some_hear;
+  return some_in_mpi;
 }
 
 // Whether the OOM killer has probably killed this rank: it died of SIGKILL, and the kernel's count of such

@@ -1,6 +1,6 @@
-// Reports ranks that have loaded another MPI library than Hearth's, which start as jobs of one rank each. For
-// programs the launcher knows this before their start (other_mpi.h); scripts load the library later. Two
-// looks at ranks that have not called MPI_Init, no further cost.
+// Reports ranks that have loaded another MPI library than Hearth's, which start as jobs of one rank each.
+// Programs are examined before their start (other_mpi.h); scripts load the library later. So ranks that have
+// not called MPI_Init are examined twice.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -16,11 +16,11 @@
 namespace hearth::launch {
 namespace {
 
-// From the first look to the second: slow imports, as from a network file system, take that long.
-constexpr uint64_t kSecondLookNs = 13'000'000'000;
-constexpr int kLooksMax = 2;
+// Time from the first examination to the second: slow imports, as from a network file system, take that long.
+constexpr uint64_t kSecondSampleNs = 13'000'000'000;
+constexpr int kSamplesMax = 2;
 
-// The processes of each process group. A rank leads a group, in which also the programs are that a script
+// The processes of each process group. A rank leads a group, which includes the programs that a script
 // starts.
 std::multimap<int, int> processes_by_group() {
   std::multimap<int, int> result;
@@ -44,7 +44,7 @@ std::multimap<int, int> processes_by_group() {
 }  // namespace
 
 void Job::look_for_other_mpis() {
-  guard_at_ = ++guard_looks_ < kLooksMax ? os::now_ns() + kSecondLookNs : 0;
+  guard_at_ = ++guard_looks_ < kSamplesMax ? os::now_ns() + kSecondSampleNs : 0;
   std::vector<int> outside;
   for (uint32_t index = 0; index < rank_count(); ++index) {
     const auto phase = atomic::load_relaxed(segment_.rank(static_cast<int>(index)).phase);

@@ -1,6 +1,6 @@
-// Memory that mpiexec keeps for the report of a rank that the kernel has killed because memory ran out. What
-// that rank had in shared memory stays while the job lasts, so its end frees little: without a reserve,
-// mpiexec's next page may be the reason to kill mpiexec.
+// Memory that mpiexec keeps for the report of a rank that the kernel has killed because memory ran out. The
+// rank's shared memory remains while the job lasts, so its end frees little: without a reserve, mpiexec's
+// next page may make the kernel kill mpiexec.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class MemoryReserve {
   MemoryReserve(const MemoryReserve&) = delete;
   MemoryReserve& operator=(const MemoryReserve&) = delete;
 
-  /// Without memory for it there is none.
+  /// Allocates the reserve. If that fails, mpiexec runs without it.
   void take() {
     if (pages_ == nullptr) pages_ = os::map_private(kBytes);
     if (pages_ != nullptr) os::populate_pages(pages_, kBytes);

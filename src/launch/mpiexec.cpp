@@ -41,7 +41,7 @@
 namespace hearth::launch {
 namespace {
 
-// To the rank that started this job by MPI_Comm_spawn.
+// The link to the rank that started this job by MPI_Comm_spawn; closed for other jobs.
 ParentLink parent;
 
 int complain(int code) {
@@ -154,7 +154,7 @@ Status make_segment(int ranks, int processors, const std::vector<Binding>& bindi
   if (std::all_of(memory.begin(), memory.end(), open) || os::has_memory_policy()) memory.clear();
   HEARTH_TRY(
       shm::Segment::create(shm::SegmentPlan::for_ranks(static_cast<uint32_t>(ranks)), segment, memory));
-  // Of a spawned job, the job that started it uses processors too.
+  // The job that spawned this one uses processors too.
   segment.job().usable_processors = static_cast<uint32_t>(std::max(processors - parent.others(), 1));
   segment.job().launcher_pid = static_cast<uint32_t>(os::process_id());
   for (int rank = 0; rank < ranks; ++rank)

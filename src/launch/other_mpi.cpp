@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// By which mpi4py's loader finds the library, before it searches (mpi4py/_mpiabi.py).
+// The variable in which mpi4py's loader looks up the library's path before it searches (mpi4py/_mpiabi.py).
 constexpr const char* kPythonLibrary = "MPI4PY_LIBMPI";
 constexpr const char* kLibraryPath = "LD_LIBRARY_PATH";
 // Libraries for other ABIs, in the order in which mpi4py is offered one.
@@ -76,7 +76,7 @@ class Planner {
         true, ""};
   }
 
-  // Fortran's libraries of the standard ABI may be anybody's: they call the C functions.
+  // A Fortran library for the standard ABI may come from another MPI: it calls the C functions.
   bool counts(const MpiLibrary& library) const {
     return !(library.what.abi == MpiAbi::standard && library.what.companion);
   }
@@ -95,7 +95,7 @@ class Planner {
 
   bool all_ours_now() const { return all_ours(find_program_mpi(program_, environment_, around_.folder)); }
 
-  // The text of why this installation has no library of this name; "" if it has one.
+  // The reason, as text, why this installation has no library of this name; "" if it has one.
   std::string lack_of(const MpiLibrary& library) const {
     if (!counts(library)) return "";
     const std::string own = in_libraries(library.name);

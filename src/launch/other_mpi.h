@@ -1,7 +1,7 @@
-// Makes a program that was built for another MPI library run on Hearth, or says why it cannot. The libraries
-// for that lie beside libmpi_abi.so.1: libmpi.so.12 and libmpich.so.12 for programs of MPICH's ABI,
-// libmpi.so.40 for those of Open MPI's. mpiexec changes the environment of the program's ranks; `hearth info
-// PROGRAM` says what mpiexec would do.
+// Makes a program that was built for another MPI library run on Hearth, or returns the reason why it cannot.
+// The libraries for that are in the folder of libmpi_abi.so.1: libmpi.so.12 and libmpich.so.12 for programs
+// of MPICH's ABI, libmpi.so.40 for those of Open MPI's. mpiexec changes the environment of the program's
+// ranks; `hearth info PROGRAM` shows what mpiexec would do.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace hearth::launch {
 
-/// What a program is started with.
+/// Properties of the start of a program.
 struct MpiSurroundings {
   std::string libraries;  // the lib folder of this installation; "" if unknown
   std::string folder;     // the rank's working folder; "" for the current one
@@ -35,7 +35,7 @@ MpiPlan plan_mpi(const ProgramMpi& mpi, const std::string& program, const MpiSur
 /// `root` is the folder under which the process's files are visible. Empty also if Hearth's is mapped.
 std::vector<MpiLibrary> other_mpis_mapped(const std::string& maps, const std::string& root);
 
-/// What to do about a program that has loaded another library.
+/// The remedy for a program that has loaded another library.
 std::string remedy_for(const MpiName& what, const std::string& libraries);
 
 }  // namespace hearth::launch

@@ -68,7 +68,7 @@ Group take(const std::vector<Group>& groups, size_t first, size_t count) {
 
 Binding make_binding(const Machine& machine, const Group& processors) {
   Binding binding;
-  // No binding is needed if the seat covers all processors that mpiexec was given.
+  // No binding is needed if the rank may use all processors that mpiexec may use.
   const bool smaller = !processors.empty() && processors.size() < machine.processors().size();
   const bool bound = smaller || machine.restricted();
   const Group& mine = smaller ? processors : machine.processors();
@@ -231,8 +231,8 @@ std::vector<Binding> in_turn(const Machine& machine, const std::vector<Group>& g
   return bindings;
 }
 
-// Reduces a seat to the requested number of hardware threads. With more ranks than cores, each further pass
-// over the cores takes the next threads.
+// Reduces a binding to the requested number of hardware threads. With more ranks than cores, each further
+// pass over the cores takes the next threads.
 void narrow(Group& binding, const PlacementRequest& request, size_t rank, size_t core_count) {
   const auto width = static_cast<size_t>(request.cores_per_rank);
   const size_t turn = rank * width / core_count;

@@ -21,7 +21,7 @@ enum class MpiAbi {
 struct MpiName {
   MpiAbi abi = MpiAbi::none;
   const char* title = "";  // "Open MPI 3 to 5"
-  // Needed beside the main library, such as Fortran's; says nothing about the program if it stands alone.
+  // Needed in addition to the main library, such as Fortran's; alone it does not identify the program's MPI.
   bool companion = false;
 };
 /// `abi` is none if the name is not that of an MPI library: "libmpi.so.12".

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kTriesMax = 1000;
 // Time between two samples: twice the longest sleep of a rank that is not woken.
-constexpr uint64_t kBetweenLooksNs = 200'000'000;
+constexpr uint64_t kBetweenSamplesNs = 200'000'000;
 constexpr int kMoreLooksMax = 4;
 // Clock ticks of /proc/PID/stat: Linux reports 100 per second on all architectures.
 constexpr uint64_t kNsPerTick = 10'000'000;
@@ -318,7 +318,7 @@ const Snapshot& Observer::sample_twice(bool has_time) {
   sample();
   const Snapshot before = latest_;
   for (int more = has_time ? kMoreLooksMax : 0;; --more) {
-    os::sleep_ns(kBetweenLooksNs);
+    os::sleep_ns(kBetweenSamplesNs);
     sample(true);
     if (more == 0 || all_have_polled(before.now_ns)) break;
   }

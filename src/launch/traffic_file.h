@@ -1,5 +1,5 @@
 // The file of --place-by: the bytes that each rank sends to each other rank (docs/guide/binding.md has the
-// format), and the assignment of seats by it.
+// format), and the assignment of bindings by it.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct PlacementGain {
   int64_t after = 0;
 };
 
-/// Permutes the seats of the ranks if that lowers the cost of the traffic; never raises it.
+/// Permutes the bindings of the ranks if that lowers the cost of the traffic; never raises it.
 PlacementGain place_by(const topo::Machine& machine, const std::vector<topo::Traffic>& traffic,
                        std::vector<Binding>& bindings);
 
