@@ -51,9 +51,9 @@ TEST_P(MethodContract, a_probe_refuses_what_is_not_that_process) {
   Target other = own_process();
   other.probe_word ^= 1;
   EXPECT_FALSE(method().probe_read(other));
-  Target nobody = own_process();
-  nobody.pid = 0;
-  EXPECT_FALSE(method().probe_read(nobody));
+  Target no_process = own_process();
+  no_process.pid = 0;
+  EXPECT_FALSE(method().probe_read(no_process));
   Target nowhere = own_process();
   nowhere.probe_address = 8;
   EXPECT_FALSE(method().probe_read(nowhere));

@@ -136,9 +136,9 @@ TEST_P(TransportContract, answers_during_a_poll_arrive_in_order) {
     }
   } answerer = {job_.endpoint(1)};
   const auto on_question = [](void* receiver, PeerIndex, const PacketHeader&, const std::byte*) {
-    auto& who = *static_cast<Answerer*>(receiver);
-    ++who.asked;
-    who.answer();
+    auto& responder = *static_cast<Answerer*>(receiver);
+    ++responder.asked;
+    responder.answer();
   };
   std::vector<Seen> answers;
   uint32_t sent = 0;

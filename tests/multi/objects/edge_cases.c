@@ -25,13 +25,13 @@ static void expect_empty(MPI_Group* group, const char* what) {
 
 static void test_groups_of_nobody(void) {
   MPI_Group world, got, other;
-  int all[64][3] = {{size_ - 1, 0, -1}}, everybody[64], result;
+  int all[64][3] = {{size_ - 1, 0, -1}}, all_ranks[64], result;
   MPI_Comm comm = MPI_COMM_WORLD;
-  for (int i = 0; i < size_; ++i) everybody[i] = size_ - 1 - i;
+  for (int i = 0; i < size_; ++i) all_ranks[i] = size_ - 1 - i;
   MPI_Comm_group(MPI_COMM_WORLD, &world);
   MPI_Group_incl(world, 0, NULL, &got);
   expect_empty(&got, "nobody included");
-  MPI_Group_excl(world, size_, everybody, &got);
+  MPI_Group_excl(world, size_, all_ranks, &got);
   expect_empty(&got, "everybody excluded");
   MPI_Group_range_incl(world, 0, NULL, &got);
   expect_empty(&got, "no range included");

@@ -52,7 +52,7 @@ static void check_null(const char* call, const MPI_Status* status) {
         "%s: status says %d from %d tag %d", call, count, status->MPI_SOURCE, status->MPI_TAG);
 }
 
-static void nobody(void) {
+static void proc_null(void) {
   int value = 42, other = 43, flag = 0;
   const int null = MPI_PROC_NULL;
   MPI_Status status;
@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
   previous = (rank_ + size_ - 1) % size_;
   static const int lengths[] = {0, 1, 12, 13, 512, 513, 5000, 100000};
   for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) exchange(lengths[i]);
-  nobody();
+  proc_null();
   MPI_Finalize();
   return 0;
 }

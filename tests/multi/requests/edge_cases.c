@@ -22,7 +22,7 @@ static void expect_empty(const MPI_Status* status, const char* what) {
         cancelled);
 }
 
-static void expect_nobody(const MPI_Status* status, const char* what) {
+static void expect_proc_null(const MPI_Status* status, const char* what) {
   int count = -1;
   MPI_Get_count(status, MPI_INT, &count);
   CHECK(status->MPI_SOURCE == MPI_PROC_NULL && status->MPI_TAG == MPI_ANY_TAG && count == 0,
@@ -127,33 +127,33 @@ static void test_nobody(void) {
   MPI_Message message = MPI_MESSAGE_NULL;
   spoil(&status);
   MPI_Recv(&word, 1, MPI_INT, MPI_PROC_NULL, 5, MPI_COMM_WORLD, &status);
-  expect_nobody(&status, "received");
+  expect_proc_null(&status, "received");
   MPI_Ssend(&word, 1, MPI_INT, MPI_PROC_NULL, 5, MPI_COMM_WORLD);
   MPI_Rsend(&word, 1, MPI_INT, MPI_PROC_NULL, 5, MPI_COMM_WORLD);
   MPI_Bsend(&word, 1, MPI_INT, MPI_PROC_NULL, 5, MPI_COMM_WORLD);
   spoil(&status);
   MPI_Probe(MPI_PROC_NULL, 5, MPI_COMM_WORLD, &status);
-  expect_nobody(&status, "probed");
+  expect_proc_null(&status, "probed");
   spoil(&status);
   MPI_Improbe(MPI_PROC_NULL, 5, MPI_COMM_WORLD, &flag, &message, &status);
   CHECK(flag && message == MPI_MESSAGE_NO_PROC, "a matched probe of nobody");
-  expect_nobody(&status, "probed and matched");
+  expect_proc_null(&status, "probed and matched");
   spoil(&status);
   MPI_Mrecv(&word, 1, MPI_INT, &message, &status);
   CHECK(message == MPI_MESSAGE_NULL, "the message stays");
-  expect_nobody(&status, "received what was matched");
+  expect_proc_null(&status, "received what was matched");
   MPI_Recv_init(&word, 1, MPI_INT, MPI_PROC_NULL, 5, MPI_COMM_WORLD, &request);
   for (int turn = 0; turn < 2; ++turn) {
     MPI_Start(&request);
     spoil(&status);
     MPI_Wait(&request, &status);
-    expect_nobody(&status, "received again");
+    expect_proc_null(&status, "received again");
   }
   MPI_Request_free(&request);
   spoil(&status);
   MPI_Sendrecv_replace(&word, 1, MPI_INT, MPI_PROC_NULL, 5, MPI_PROC_NULL, MPI_ANY_TAG, MPI_COMM_WORLD,
                        &status);
-  expect_nobody(&status, "exchanged");
+  expect_proc_null(&status, "exchanged");
   CHECK(word == -1, "nobody wrote %d", word);
   /* MPI_PROC_NULL on one side only. */
   const int first = rank_ == 0, last = rank_ == size_ - 1;
@@ -161,7 +161,7 @@ static void test_nobody(void) {
   MPI_Sendrecv(&rank_, 1, MPI_INT, last ? MPI_PROC_NULL : rank_ + 1, 3, &word, 1, MPI_INT,
                first ? MPI_PROC_NULL : rank_ - 1, 3, MPI_COMM_WORLD, &status);
   CHECK(word == rank_ - 1, "got %d along the line", word);
-  if (first) expect_nobody(&status, "received at the end of the line");
+  if (first) expect_proc_null(&status, "received at the end of the line");
 }
 
 /* MPI_Request_get_status leaves the request to be completed. */
@@ -258,7 +258,7 @@ static void test_partitioned(void) {
       for (int i = 0; sends && i < 4; ++i) MPI_Pready(i, request);
       spoil(&status);
       MPI_Wait(&request, &status);
-      if (!sends) expect_nobody(&status, "partitions from nobody");
+      if (!sends) expect_proc_null(&status, "partitions from nobody");
     }
     MPI_Request_free(&request);
   }

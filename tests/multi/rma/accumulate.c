@@ -51,10 +51,10 @@ static void test_all_to_one(Window* window) {
     for (int o = 0; o < kOps; ++o) {
       if (!takes(o, t) || ops_[o].op == MPI_NO_OP) continue;
       /* With MPI_REPLACE all ranks write the same value. */
-      const int who = ops_[o].op == MPI_REPLACE ? 0 : rank_, target = t % size_;
+      const int origin = ops_[o].op == MPI_REPLACE ? 0 : rank_, target = t % size_;
       char* mine = out + slot(t, o);
       for (int i = 0; i < kElements; ++i)
-        types_[t].put(mine + (size_t)i * types_[t].bytes, contribution(who, i), who + 1);
+        types_[t].put(mine + (size_t)i * types_[t].bytes, contribution(origin, i), origin + 1);
       const MPI_Aint at = place(window, target, slot(t, o));
       if (with_requests)
         DO(MPI_Raccumulate(mine, kElements, types_[t].type, target, at, kElements, types_[t].type, ops_[o].op,
@@ -72,8 +72,8 @@ static void test_all_to_one(Window* window) {
       for (int i = 0; takes(o, t) && i < kElements; ++i) {
         Value want = before(t, i);
         for (int rank = 0; t % size_ == rank_ && ops_[o].op != MPI_NO_OP && rank < size_; ++rank) {
-          const int who = ops_[o].op == MPI_REPLACE ? 0 : rank;
-          want = applied(o, types_[t].get_of(contribution(who, i), who + 1), want);
+          const int origin = ops_[o].op == MPI_REPLACE ? 0 : rank;
+          want = applied(o, types_[t].get_of(contribution(origin, i), origin + 1), want);
         }
         expect(window, window->memory + slot(t, o), t, o, i, want, "all to one");
       }
