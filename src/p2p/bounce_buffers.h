@@ -41,7 +41,7 @@ class BounceBuffers {
   // Runs that this process fills.
   /// Takes free buffers of the own pool for a fragment to `to`; -1: none. `gap`: see transport.h.
   int take(PeerIndex to, size_t bytes, bool gap);
-  /// A recycled run of the own pool goes to a peer again.
+  /// Records that a recycled run of the own pool is sent to a peer again.
   void note_receiver(int buffer, PeerIndex receiver) {
     const auto at = static_cast<size_t>(buffer);
     if (__builtin_expect(at >= receivers_.size(), 0)) grow_receivers(at + 1);
@@ -49,8 +49,8 @@ class BounceBuffers {
   }
 
   // Runs that a peer has filled.
-  /// A fragment from a peer: a run of the own pool is back. A run that this process has not sent to the peer
-  /// ends the job.
+  /// Called for a fragment from a peer in a run of the own pool, which is thereby returned. A run that this
+  /// process has not sent to the peer ends the job.
   void came(PeerIndex from, const Fragment& fragment);
   /// Its memory; a run that does not exist ends the job.
   const std::byte* memory_of(PeerIndex from, const Fragment& fragment) const;
@@ -64,8 +64,9 @@ class BounceBuffers {
   void release_recycled(PeerIndex peer);
   /// Reclaims the runs of the own pool that a dead process has not released.
   void reclaim(PeerIndex process);
-  /// This process leaves another one (MPI_Comm_disconnect), and no packet of it comes any more: releases the
-  /// runs kept for it. It releases those that it keeps.
+  /// Called when this process disconnects from another one (MPI_Comm_disconnect) and no packet of that
+  /// process can arrive any more: releases the runs of its pool that this process keeps. That process
+  /// likewise releases the runs of the own pool that it keeps.
   void forget(PeerIndex process);
   [[noreturn, gnu::cold]] void refuse(PeerIndex from, const Fragment& fragment) const;
 

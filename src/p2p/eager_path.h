@@ -5,9 +5,9 @@
 // There are three ways to send and four to receive, for these reasons:
 //
 //   inline_path.h      one line, inlined into the MPI calls: a function call costs as much as the rest
-//   send_lines(), receive_lines()   several lines over an open ring: the general functions below take 7 to 12
-//   %
-//                      longer at 64 B to 1 KiB (cores that share a cache, 2026-11-25)
+//   send_lines(), receive_lines()
+//                      several lines over an open ring: the general functions below take 7 to 12 % longer at
+//                      64 B to 1 KiB (cores that share a cache, 2026-11-25)
 //   write()            all other sends
 //   receive_next()     from one known sender, without the queues, also a shorter message
 //   on_packet()        progress, which has to accept any message

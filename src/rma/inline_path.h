@@ -1,7 +1,7 @@
 // The frequent cases of one-sided operations, compiled into the entry points (abi/inline_path_rma.h). The
 // target's part is accessed by loads and stores, so a put is a check and a copy. Each function checks its
-// preconditions and changes nothing unless it succeeds; all other cases take the regular path in
-// src/rma/access.cpp and sync.cpp.
+// preconditions and changes nothing unless it succeeds, except that lock_inline() marks an exclusive lock
+// that it does not get as wanted. All other cases take the regular path in src/rma/access.cpp and sync.cpp.
 //
 // Synchronization of windows in which some process needs messages takes the regular path, since it has to
 // make progress.

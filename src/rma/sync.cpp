@@ -255,7 +255,7 @@ Status Window::await_lock(int rank, bool exclusive) {
         await_replies(rank, [this, rank](p2p::WaitDiagnostics& note) { describe_lock_wait(rank, note); });
     if (status.error_class() != MPIX_ERR_PROC_FAILED || p2p::engine().failures().is_dead(peer(rank)))
       return status;
-    // The target may have learned of the death before this process.
+    // The target may have detected the death before this process.
     p2p::engine().wait_until([&] { return p2p::engine().failures().has_dead(members); },
                              [this, rank](p2p::WaitDiagnostics& note) { describe_lock_wait(rank, note); });
     return p2p::engine().failures().death_among(members);

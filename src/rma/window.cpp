@@ -88,7 +88,7 @@ void Window::monitor_members() {
   if (!own_.dynamic) own.memory = static_cast<std::byte*>(own_.base);
 }
 
-// All processes agree whether any of them needs messages. Only then do they listen for messages, because that
+// All processes agree whether any of them needs messages. Only then do they poll for requests, because this
 // makes each poll slower.
 Status Window::agree_on_ways() {
   const auto needs = [this](size_t rank) {

@@ -111,9 +111,9 @@ class Window final : public p2p::Polled {
   Status compare_and_swap(const void* origin, const void* compare, void* result, const Target& target);
 
   // The frequent cases of the operations above and below, which the entry points try first
-  // (rma/inline_path.h): the target's part is reached by loads and stores, one thread at a time calls MPI,
-  // and nothing has to be waited for. False: nothing is changed, and the caller continues on the regular
-  // path, which also reports the errors. Pre: `rank` is a rank of the window.
+  // (rma/inline_path.h): the target's part is accessed by loads and stores, one thread at a time calls MPI,
+  // and the call does not have to wait. False: the caller continues on the regular path, which also reports
+  // errors; nothing has changed, unless stated below. Pre: `rank` is a rank of the window.
 
   /// Address of `bytes` > 0 bytes at a displacement in the part of a process; nullptr if they are not in the
   /// part, or no epoch permits the access.
@@ -122,7 +122,8 @@ class Window final : public p2p::Polled {
   /// `result` if that is not nullptr. `target`: from reach_inline().
   bool accumulate_inline(const void* origin, void* result, const Type& type, const objects::Op& op, int rank,
                          std::byte* target);
-  /// An exclusive lock that is not free is marked as wanted, as by the regular path.
+  /// False also if the lock is not free. For an exclusive request the lock is then marked as wanted, as on
+  /// the regular path, which tries again.
   bool lock_inline(int lock_type, int rank, int assertions);
   bool unlock_inline(int rank);
   bool flush_inline(int rank) const;
