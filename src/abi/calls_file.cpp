@@ -43,8 +43,8 @@ Status keep_hints(File& file, const Info* info) {
   return {};
 }
 
-/// Makes what this process needs for the file before the file's communicator can be used. Local. The
-/// communicator gets errors of requests to the file's error handler.
+/// Creates the objects of this process for the file, before its communicator can be used. Local. Errors of
+/// requests on the communicator go to the file's error handler.
 Status prepare(Comm& comm, const char* filename, int amode, const Info* info, abi::OwnedAllocation owned,
                File*& made) {
   made = objects::pools.files.create();
@@ -59,12 +59,12 @@ Status prepare(Comm& comm, const char* filename, int amode, const Info* info, ab
   file.comm->of_file = &file;
   file.comm->name = std::string("file '") + filename + "'";
   file.open = new io::OpenFile(*file.comm, abi::on_one_machine(comm.group->peers), amode);
-  // Made by the first collective otherwise, in which the other ranks would wait.
+  // Created here, because a failure in the first collective would leave the other ranks waiting.
   static_cast<void>(coll::CollectiveRegion::of(*file.comm));
   return {};
 }
 
-/// A type for the caller, who frees it unless it is predefined.
+/// Returns a type to the user: itself if it is predefined, otherwise a copy, which the user frees.
 Status hand_out(Type& type, Type*& given) {
   if (!type.is_predefined()) return datatype::make_twin(type, given);
   given = &type;

@@ -1,7 +1,7 @@
-// Communicators from groups: there is no communicator yet in which to agree. One process invites the others:
-// it sends each of them the new context id, in a context reserved by the job, with the data that identify the
-// matching call. A waiting process receives all invitations and stores those for other threads or for its own
-// later calls.
+// Communicators from groups, without a communicator in which the members could agree. One process sends an
+// invitation to each other member: the new context id with the data that identify the matching call, in a
+// context reserved by the job. A waiting process receives all invitations and stores those for other threads
+// or for its own later calls.
 #include <algorithm>
 #include <cstring>
 #include <string>

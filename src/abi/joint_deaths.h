@@ -1,7 +1,7 @@
-// The deaths that this process knows: those of its own job, from the registry of the job, and those of
+// The deaths that this process has detected: those of its own job, from the registry of the job, and those of
 // processes of other jobs, which this process detects itself (abi/bridges.h). Each process numbers them in
-// the order in which it learns of them; without deaths in other jobs the numbers are those of the job's
-// registry. Under the library's lock.
+// the order of their detection; without deaths in other jobs the numbers are those of the job's registry.
+// Under the library's lock.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kLivenessCheckNs = 100'000'000;
 // Each check costs a system call.
-constexpr size_t kLooksMax = 32;
+constexpr size_t kChecksMax = 32;
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void LivenessMonitor::check() {
   const uint64_t now = os::now_ns();
   if (now - checked_ns_ < kLivenessCheckNs) return;
   checked_ns_ = now;
-  for (size_t looks = std::min(kLooksMax, others_.size()); looks > 0; --looks) {
+  for (size_t left = std::min(kChecksMax, others_.size()); left > 0; --left) {
     next_ = (next_ + 1) % others_.size();
     check_peer(others_[next_]);
   }

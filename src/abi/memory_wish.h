@@ -17,7 +17,8 @@ struct MemoryWish {
 };
 
 /// Reads mpi_minimum_memory_alignment (MPI 5.0 section 9.2), hearth_memory_kind and hearth_memory_bind, and
-/// ignores other keys. `memory` is what the launcher wrote for this rank. Fails with MPI_ERR_INFO_VALUE.
+/// ignores other keys. `memory`: the nodes that the launcher has chosen for this rank. Fails with
+/// MPI_ERR_INFO_VALUE.
 Status read_memory_wish(const objects::Info* info, const shm::RankMemory& memory, MemoryWish& wish);
 
 }  // namespace hearth::abi

@@ -46,7 +46,7 @@ Status exchange_addresses(const Runtime& run, transport::Network& network) {
   return job.launcher->all_have_read();
 }
 
-// If the program returns errors, it gets one; otherwise this ends the job.
+// Records the loss if the program has errors returned; otherwise ends the job.
 void note_lost_rank(void*, p2p::PeerIndex peer, const char* why) {
   Runtime& run = runtime();
   char words[160];

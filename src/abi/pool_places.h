@@ -1,4 +1,4 @@
-// Where the objects of handles are, for facades that derive handles from slot numbers (src/facade).
+// Addresses of the pools of objects, for facades that derive handles from slot numbers (src/facade).
 #pragma once
 
 #include "facade_core.h"

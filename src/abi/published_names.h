@@ -1,6 +1,6 @@
 // Published names (MPI 5.0 section 11.9.4): one small file for each name, in a folder that only this user can
-// enter, so all processes of one user on one machine share them. These are the only files that the library
-// makes on its own. A name whose port no longer exists is removed by the next lookup.
+// enter, so all processes of one user on one machine share them. The library creates no other named files
+// unless a parameter requests them. A name whose port no longer exists is removed by the next lookup.
 //
 // Under the library's lock.
 #pragma once
@@ -19,7 +19,7 @@ Status publish_name(const std::string& service, const std::string& port, bool un
 Status unpublish_name(const std::string& service, const std::string& port);
 /// MPI_ERR_NAME if the name is not published.
 Status lookup_name(const std::string& service, std::string& port);
-/// MPI_Finalize: removes what this process has published.
+/// MPI_Finalize: removes the names that this process has published.
 void unpublish_all_names();
 
 }  // namespace hearth::abi

@@ -239,8 +239,8 @@ void check_processes() {
 
 namespace {
 
-// Another library's launcher cannot see in the segment that a rank ends without MPI_Finalize, and some lose
-// its exit code then. So the rank reports it itself.
+// Another library's launcher does not read the segment, so it does not detect that a rank ends without
+// MPI_Finalize, and some launchers lose the exit code then. So the rank itself reports its end.
 void end_without_finalize(int code) {
   const Runtime& run = runtime();
   if (run.users == 0 || state() == State::forked_child) return;
@@ -385,7 +385,7 @@ Status start_world(int& level) {
 
 namespace {
 
-/// Files are closed by their processes together, which MPI_Finalize cannot do for a program that has not.
+/// Closing a file is collective, so MPI_Finalize cannot close files that the program has left open.
 void warn_of_open_files() {
   for (size_t slot = 0; slot < objects::pools.files.slots_used(); ++slot) {
     const objects::File* file = objects::pools.files.at(slot);

@@ -72,7 +72,7 @@ const shm::RankPlace& bound_place_of(p2p::PeerIndex peer);
 /// Prints a line on standard error, with the rank in MPI_COMM_WORLD.
 void warn(const char* text);
 
-/// Looks for processes that have ended without the launcher's knowledge. For calls that wait long.
+/// Detects ended processes that the launcher does not report. For calls that wait long.
 void check_processes();
 
 /// Adds a user. `level` is one of MPI_THREAD_*: the requested level, replaced by the provided one. The

@@ -18,7 +18,7 @@
 // receive, or adds the message to the unexpected queue.
 //
 // One engine per process; all calls under the library's lock. Ranks are PeerIndex and contexts come from the
-// communicator: this folder does not know MPI handles.
+// communicator: this folder does not use MPI handles.
 #pragma once
 
 #include <array>

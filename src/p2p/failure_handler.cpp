@@ -76,8 +76,8 @@ bool FailureHandler::handle() try {
 }
 
 // Only processes that exchange messages with a dead process on another machine detect its death, and other
-// processes may wait for them. So each process that learns of it forwards it to ranks at distances 1, 2, 4,
-// ... in both directions: all learn of it in log2 P steps, over few connections.
+// processes may wait for them. So each process that receives the report forwards it to ranks at distances 1,
+// 2, 4, ... in both directions: all processes have it after log2 P steps, over few connections.
 void FailureHandler::pass_on(PeerIndex dead) {
   const PeerIndex count = failures_.home_size();
   if (record_death_ == nullptr || dead >= count) return;
@@ -224,7 +224,7 @@ void FailureHandler::end_revoked(const FailureRecord::Revoked& revoked) {
   const uint32_t block = revoked.block;
   drop_unexpected(block);
   static_cast<void>(end_receives([this](const MatchKey& key) { return failures_.check(key); }));
-  // Zero-copy sends go on: a receiver that has not learned of the revocation may still read the buffer.
+  // Zero-copy sends continue: a receiver that has not received the revocation may still read the buffer.
   end_sends(
       [this, block](const MatchKey& key) {
         return failures_.home_of(key.context) == block ? revoked_status() : Status();

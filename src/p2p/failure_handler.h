@@ -7,8 +7,8 @@
 // member end too (coll/schedule.cpp).
 //
 // A revocation is a packet to every member, and each member that receives it forwards it to all others. So
-// all live members learn of it, whichever processes die. The packet also tells its receiver that the sender
-// no longer accesses buffers exposed for that communicator.
+// all live members receive it, whichever processes die. The packet also means that its sender no longer
+// accesses buffers exposed for that communicator.
 //
 // Owned by the engine, under the library's lock. docs/design/reliability.md.
 #pragma once

@@ -76,8 +76,8 @@ class FailureRecord {
   std::span<Revoked> all_revoked() { return revoked_; }
   /// Records a revocation. The reference is valid until the next one.
   Revoked& note_revoked(uint32_t context);
-  /// Makes the revocation of a communicator concern a further context too, such as that of a partitioned
-  /// operation (partitioned.cpp). `home`: any context of the communicator.
+  /// Extends the revocation of a communicator to a further context, such as that of a partitioned operation
+  /// (partitioned.cpp). `home`: any context of the communicator.
   void adopt(uint32_t context, uint32_t home);
   void disown(uint32_t context);
   /// The block of contexts of the communicator that a context belongs to.
@@ -89,7 +89,7 @@ class FailureRecord {
   Status failure_of(const objects::Comm& comm) const;
   Status check_source(PeerIndex from, uint32_t context) const;
   /// A message to or from key.peer. Messages of a collective operation depend on all processes of the
-  /// communicator: a process that has noticed a death leaves the operation, so neither its messages nor
+  /// communicator: a process that has detected a death leaves the operation, so neither its messages nor
   /// messages to it are matched any more.
   Status check(const MatchKey& key) const;
   /// A send that belongs to a collective call, after the death of a member.

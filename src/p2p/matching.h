@@ -1,6 +1,6 @@
 // Matching of messages and receives (MPI 5.0 section 3.5): the posted and the unexpected queue with the pools
-// of unexpected messages and of messages that a matched probe has taken. Knows nothing of transports,
-// requests or how the data of a long message travel.
+// of unexpected messages and of messages that a matched probe has taken. Independent of transports, of
+// requests and of the protocols of long messages.
 //
 // Owned by the engine, under the library's lock.
 #pragma once

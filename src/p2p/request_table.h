@@ -1,6 +1,6 @@
 // The requests of a process: their pool, the cookies by which other processes refer to sends, completion and
-// destruction, groups of messages, and operations that progress has to advance. Knows nothing of transports
-// and protocols.
+// destruction, groups of messages, and operations that progress has to advance. Independent of transports and
+// protocols.
 //
 // Owned by the engine, under the library's lock.
 #pragma once

@@ -4,7 +4,7 @@
 // single copy would be faster.
 //
 // The sender detects skew by its own wait: if the wait was longer than the copy can have taken, the receiver
-// was elsewhere. Then the sender buffers a run of messages. After the run it sends one message by zero copy
+// was late. Then the sender buffers a run of messages. After the run it sends one message by zero copy
 // as a trial, and buffers all others until the trial ends. If the sender waited for the trial too, or soon
 // waits again, the next run is twice as long. Short messages and packets have no extra cost.
 //
