@@ -2,9 +2,10 @@
 //
 //   standard ABI      facade
 //   0 .. 1018         classes: by the table of the facade's ABI
-//   2047 .. 16383     codes of the library: unchanged, since no ABI has classes in this range
-//   16384 ..          classes and codes of the user: above the facade's MPI_ERR_LASTCODE, without 2047 ..
-//   16383
+//   2047 .. 16382     codes of the library: unchanged, since no ABI has classes in this range
+//   16383             MPI_ERR_LASTCODE: that of the facade
+//   16384 ..          classes and codes of the user: above the facade's MPI_ERR_LASTCODE, except 2047 to
+//                     16383
 #include "facade/convert.h"
 
 namespace hearth::facade {

@@ -20,7 +20,7 @@
 
 namespace hearth::facade {
 
-// Codes: classes by the table, codes of the library (2047 to 16383) unchanged, codes of the user by offset.
+// Codes: classes by the table, codes of the library (2047 to 16382) unchanged, codes of the user by offset.
 
 inline constexpr int kLastLibraryCode = MPI_ERR_LASTCODE;
 

@@ -6,7 +6,7 @@
 namespace hearth::fortran {
 namespace {
 
-/// The adjacent elements that a section consists of, and the dimensions that repeat them.
+/// The runs of adjacent elements of a section, and the dimensions that repeat them.
 struct Runs {
   MPI_Count bytes;      // of each run
   int first_dimension;  // the dimensions from here on have gaps
@@ -25,7 +25,7 @@ Runs runs_of(const Descriptor& section) {
   return runs;
 }
 
-/// Distance of run number `index` from the first one, in bytes.
+/// Distance of run number `index` from the first run, in bytes.
 MPI_Count displacement_of(const Descriptor& section, const Runs& runs, MPI_Count index) {
   MPI_Count bytes = 0;
   for (int i = runs.first_dimension; i < section.rank; ++i) {
@@ -105,8 +105,7 @@ bool make_part(const Descriptor& section, const Runs& runs, MPI_Count per_run, M
   return code == MPI_SUCCESS && PMPI_Type_commit(&type) == MPI_SUCCESS;
 }
 
-/// Whether the distance between consecutive elements is the same in the whole section; `stride`: that
-/// distance.
+/// Whether the distance between consecutive runs is the same in the whole section; `stride`: that distance.
 bool has_one_stride(const Descriptor& section, const Runs& runs, MPI_Count& stride) {
   stride = section.dim[runs.first_dimension].stride;
   MPI_Count next = stride * section.dim[runs.first_dimension].extent;
@@ -174,7 +173,7 @@ Blocks::Blocks(const Descriptor& section, MPI_Datatype type) : address_(section.
     return;
   const Runs runs = runs_of(section);
   MPI_Count stride = 0;
-  // Each element of the section is one element of the datatype.
+  // Each run of adjacent elements becomes one element of the datatype.
   if (dense_size(type) != runs.bytes || !has_one_stride(section, runs, stride)) {
     problem_ = kUnfitting;
     return;

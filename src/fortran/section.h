@@ -124,7 +124,7 @@ class Single {
   const char* problem_ = nullptr;
 };
 
-/// Blocks of elements of `type` for several processes: an element type with the stride of the section.
+/// Blocks of elements of `type` for several processes: `type` resized to the distance of the runs.
 class Blocks {
  public:
   Blocks(const Descriptor& section, MPI_Datatype type);

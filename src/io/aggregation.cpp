@@ -26,7 +26,7 @@ int64_t Aggregation::end_of_cycle(int64_t begin, int64_t end) const {
   return std::min(end, (begin / cycle_bytes_ + 1) * cycle_bytes_);
 }
 
-/// One process of each machine in turn.
+/// The first process of each machine, by turns of the machines.
 int Aggregation::root_of(int64_t cycle) const {
   const objects::Machines* const machines = comm_.group->machines.get();
   return machines == nullptr ? 0 : machines->rank_on(static_cast<int>(cycle % machines->count()), 0);

@@ -158,7 +158,7 @@ class MapTransfer {
 
 /// Lengthens the file to `end` if it is shorter, for an access that begins at `first`; a hole before `first`
 /// stays. Never overwrites data, so that another handle may write to the same range at the same time. False
-/// if the file system does not support this.
+/// if this fails: calls then move the data, and report the error.
 ///
 /// A length that fstat() reports is not enough for stores: a system call of another process that lengthens
 /// the file publishes the new length before it zeroes the rest of the last page, and would zero a store made
