@@ -59,7 +59,7 @@ def join_aliases(library):
 
 
 def linked_files(machine, folder):
-    """Lets Zig link an empty program; (path of libc.so.6, Scrt1.o, libc_nonshared.a) in its cache."""
+    """Links an empty program with Zig; the paths of libc.so.6, Scrt1.o, libc_nonshared.a in Zig's cache."""
     source = folder / "empty.c"
     source.write_text("int main(void) { return 0; }\n")
     command = [

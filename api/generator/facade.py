@@ -35,7 +35,7 @@ BY_HAND = {
     "Status_get_error", "Status_get_source", "Status_get_tag", "Status_set_error", "Status_set_source",
     "Status_set_tag",
 }
-# A handle that is written after the call has returned has no place in an ABI with handles of another size.
+# A handle that the library stores after the wrapper has returned cannot be converted.
 LEFT_OUT = {"Comm_ishrink"}
 # Length of each string that the library returns: MPI_MAX_...
 STRINGS = {"Comm_get_name.comm_name": "OBJECT_NAME", "Type_get_name.type_name": "OBJECT_NAME",

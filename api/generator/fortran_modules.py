@@ -17,7 +17,7 @@ from .writer import C_NOTE
 INDENT = "  "
 COLUMNS = 110
 HANDLE_KINDS = {f"MPI_{name}": name for name in HANDLES}
-# Constants that C has and Fortran has not, or has with another value (MPI 5.0 section 19.3.9 and appendix A).
+# Constants of C that Fortran lacks, or has with another value (MPI 5.0 section 19.3.9 and appendix A).
 LEFT_OUT = re.compile(r"MPIX_(?!TYPECLASS)\w+|MPI_T_\w+|MPI_F_\w+|MPI_\w+_FN(_NULL(_C)?)?|MPI_ERRCODES_IGNORE"
                       r"|MPI_ARGVS?_NULL|MPI_STATUS(ES)?_IGNORE|MPI_UNWEIGHTED|MPI_WEIGHTS_EMPTY")
 # Strings of Fortran have no terminating zero.
@@ -194,7 +194,7 @@ def f08_interfaces(routines, descriptors=True):
             signatures = []
             for routine in members:
                 if routine.signature() in signatures:
-                    continue  # kinds of equal size: the compiler could not tell the two apart
+                    continue  # kinds of equal size: the generic interface would be ambiguous
                 signatures.append(routine.signature())
                 form = "f08ts" if routine.has_buffers and descriptors else "f08"
                 text += Interface(routine, form).text(prefix)

@@ -39,7 +39,7 @@ static char* fresh(void) {
   return memset(memory, '#', sizeof memory);
 }
 
-/* The buffer has `size` bytes, contains a string, and what lies behind it is untouched. */
+/* The buffer has `size` bytes and contains a string, and the bytes after the buffer are unchanged. */
 static void expect(const char* what, int size, int length) {
   const int found = (int)strnlen(memory, (size_t)size);
   const int kept = memory[size] == '#' && memory[size + 63] == '#';

@@ -240,7 +240,7 @@ void show_text_(const char* name, const char* value, long length, long value_len
   printf("  %.*s '%.*s'\n", (int)length, name, (int)value_length, value);
 }
 """
-# What the library of Fortran asks for by itself.
+# The functions that the Fortran library calls for its own queries.
 HELPERS = {
     "Comm_size": "*size = 2;", "Comm_rank": "*rank = 1;", "Comm_test_inter": "*flag = 0;",
     "Topo_test": "*status = is_cartesian() ? MPI_CART : MPI_DIST_GRAPH;", "Cartdim_get": "*ndims = 2;",

@@ -119,7 +119,7 @@ class Limits(Files):
         (self.folder / "data").chmod(0)
         self.folder.chmod(0o755)
         user = []
-        if os.geteuid() == 0:  # to whom permissions do not apply
+        if os.geteuid() == 0:  # permissions do not apply to root
             user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
             if not possible([*user, "test", "-x", PROGRAM]):
                 self.skipTest("the program is in a folder of this user")

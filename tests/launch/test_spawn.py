@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""MPI_Comm_spawn and connections between jobs: when a process ends, nothing hangs or is left behind."""
+"""MPI_Comm_spawn and connections between jobs: when a process ends, no other one hangs or remains."""
 
 import os
 import signal
@@ -90,7 +90,7 @@ class WaitTest(FamilyTest):
 
 
 class KilledAtPointsTest(FamilyTest):
-    """A process of either job is killed at each point on the way to a connection and from it."""
+    """A process of either job is killed at each point while a connection is made and ended."""
 
     ROOT_OF_PARENTS = ("children_started", "roots_connected")
     ROOT_OF_CHILDREN = ("roots_connected",)

@@ -107,7 +107,7 @@ class Root:
         return result.stdout
 
     def files(self):
-        """Contents of the system, without what any use of dpkg and Python changes."""
+        """Contents of the system, without files that any use of dpkg and Python changes."""
         changed = (
             "var/log/",
             "var/cache/",

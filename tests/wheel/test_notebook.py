@@ -84,7 +84,7 @@ class Notebook(unittest.TestCase):
         self.assertEqual(self.run_cell("x = %mpi_get x\nsum(x)")[0], "60")
         self.run_cell("mpi_put(y={'a': [1, 2]})")
         self.assertEqual(self.run_cell("%%mpi\ny['a'][w.rank % 2]")[0], "[1, 2, 1, 2]")
-        # What cannot be pickled stays, and is named.
+        # Objects that cannot be pickled stay on their rank, and the result names them.
         self.assertIn("<on rank 1: <function f at", self.run_cell("%%mpi\ndef f(): pass\nf")[0])
         # Another number of ranks: new ones.
         result, output = self.run_cell("%%mpi -n 2\n'x' in globals()")
@@ -129,7 +129,7 @@ class Notebook(unittest.TestCase):
         self.manager.interrupt_kernel()
         error = self.finish(message)[2]
         self.assertIn("ranks 0, 1 did not leave the cell", error)
-        self.assertIn("MPI_", error)  # what `hearth why` says
+        self.assertIn("MPI_", error)  # the output of `hearth why`
         self.assert_gone(pids)
         self.assertEqual(self.run_cell("%%mpi\n1")[0], "[1, 1]")
 
