@@ -1,5 +1,6 @@
 // Fast paths of one-sided calls, compiled into their entry points under the rules of abi/inline_path.h: valid
-// arguments, a single thread, calls that are not counted. MPI 5.0 sections 12.3 and 12.5.
+// arguments, a single thread, calls that are not counted. One exception: win_lock() may mark an exclusive
+// lock as wanted and return false; the regular path then waits for it. MPI 5.0 sections 12.3 and 12.5.
 #pragma once
 
 #include "abi/inline_path.h"
