@@ -1,4 +1,5 @@
 // Initialisation, strings whose length is an argument, spawning, the contents of datatypes.
+#include <algorithm>
 #include <utility>
 
 #include "fortran/by_hand.h"
@@ -17,19 +18,27 @@ void free_texts(char** texts) {
   std::free(texts);
 }
 
-/// Strings of C, from CHARACTERs of `length` characters that are `step` of them apart. The list ends at
-/// `count` strings, or at the first blank one.
+/// The number of strings before the first blank one, which ends a list of arguments.
+size_t count_before_blank(const char* first, size_t length, size_t step) {
+  const auto is_blank = [length](const char* text) {
+    return std::all_of(text, text + length, [](char letter) { return letter == ' '; });
+  };
+  size_t count = 0;
+  while (!is_blank(first + count * step * length)) ++count;
+  return count;
+}
+
+/// `count` strings of C, from CHARACTERs of `length` characters that are `step` of them apart. get() is null
+/// if there is no memory.
 class TextList {
  public:
-  TextList(const char* first, size_t length, size_t step, int count) {
+  TextList(const char* first, size_t length, size_t step, size_t count) {
     if (first == nullptr) return;
-    int used = 0;
-    while (used < count && !is_blank(first + static_cast<size_t>(used) * step * length, length)) ++used;
-    texts_ = static_cast<char**>(std::calloc(static_cast<size_t>(used) + 1, sizeof(char*)));
-    if (texts_ == nullptr) return;
-    for (int i = 0; i < used; ++i) {
-      const TextIn text(first + static_cast<size_t>(i) * step * length, length);
+    texts_ = static_cast<char**>(std::calloc(count + 1, sizeof(char*)));
+    for (size_t i = 0; texts_ != nullptr && i < count; ++i) {
+      const TextIn text(first + i * step * length, length);
       texts_[i] = text.get() != nullptr ? strdup(text.get()) : nullptr;
+      if (texts_[i] == nullptr) free_texts(release());
     }
   }
   TextList(const TextList&) = delete;
@@ -39,36 +48,34 @@ class TextList {
   char** release() { return std::exchange(texts_, nullptr); }
 
  private:
-  static bool is_blank(const char* text, size_t length) {
-    for (size_t i = 0; i < length; ++i) {
-      if (text[i] != ' ') return false;
-    }
-    return true;
-  }
   char** texts_ = nullptr;
 };
 
-/// The lists of arguments of MPI_Comm_spawn_multiple, array_of_argv(count, *).
+/// The lists of arguments of MPI_Comm_spawn_multiple, array_of_argv(count, *). get() is null if there is no
+/// memory.
 class TextLists {
  public:
-  TextLists(const char* first, size_t length, int count) : count_(first != nullptr ? count : 0) {
+  TextLists(const char* first, size_t length, size_t count) {
     if (first == nullptr) return;
-    lists_ = static_cast<char***>(std::calloc(static_cast<size_t>(count) + 1, sizeof(char**)));
-    for (int i = 0; lists_ != nullptr && i < count; ++i) {
-      TextList list(first + static_cast<size_t>(i) * length, length, static_cast<size_t>(count), INT_MAX);
-      lists_[i] = list.release();
+    lists_ = static_cast<char***>(std::calloc(count + 1, sizeof(char**)));
+    for (size_t i = 0; lists_ != nullptr && i < count; ++i) {
+      const char* own = first + i * length;
+      lists_[i] = TextList(own, length, count, count_before_blank(own, length, count)).release();
+      if (lists_[i] == nullptr) free_lists();
     }
   }
   TextLists(const TextLists&) = delete;
   TextLists& operator=(const TextLists&) = delete;
-  ~TextLists() {
-    for (int i = 0; lists_ != nullptr && i < count_; ++i) free_texts(lists_[i]);
-    std::free(lists_);
-  }
+  ~TextLists() { free_lists(); }
   char*** get() const { return lists_; }
 
  private:
-  int count_;
+  void free_lists() {
+    char*** lists = std::exchange(lists_, nullptr);
+    for (char*** list = lists; list != nullptr && *list != nullptr; ++list) free_texts(*list);
+    std::free(lists);
+  }
+
   char*** lists_ = nullptr;
 };
 
@@ -165,7 +172,8 @@ int Comm_spawn(const char* command, const char* argv, const int* maxprocs, const
   const bool here = is_root(comm, root);
   const TextIn command_(here ? command : "", here ? command_len : 0);
   const bool has_arguments = here && !is_argv_null(argv);
-  const TextList argv_(has_arguments ? argv : nullptr, argv_len, 1, INT_MAX);
+  const size_t arguments = has_arguments ? count_before_blank(argv, argv_len, 1) : 0;
+  const TextList argv_(has_arguments ? argv : nullptr, argv_len, 1, arguments);
   if (has_arguments && argv_.get() == nullptr) return out_of_memory("MPI_Comm_spawn");
   Out<comm_out> intercomm_(intercomm);
   const int code = call(command_.get(), argv_.get(), *maxprocs, info_in(*info), *root, comm_in(*comm),
@@ -179,9 +187,10 @@ int Comm_spawn_multiple(const int* count, const char* array_of_commands, const c
                         const int* comm, int* intercomm, int* array_of_errcodes, size_t array_of_commands_len,
                         size_t array_of_argv_len, decltype(&PMPI_Comm_spawn_multiple) call) {
   const int given = is_root(comm, root) && *count > 0 ? *count : 0;
-  const TextList commands(given > 0 ? array_of_commands : nullptr, array_of_commands_len, 1, given);
+  const auto programs = static_cast<size_t>(given);
+  const TextList commands(given > 0 ? array_of_commands : nullptr, array_of_commands_len, 1, programs);
   const bool has_arguments = given > 0 && !are_argvs_null(array_of_argv);
-  const TextLists arguments(has_arguments ? array_of_argv : nullptr, array_of_argv_len, given);
+  const TextLists arguments(has_arguments ? array_of_argv : nullptr, array_of_argv_len, programs);
   HandlesIn<info_in> infos(array_of_info, given);
   const bool complete = (given == 0 || commands.get() != nullptr) && infos.get() != nullptr &&
                         (!has_arguments || arguments.get() != nullptr);

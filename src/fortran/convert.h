@@ -228,9 +228,11 @@ class IndexOut {
   int index_ = kUnwritten;
 };
 
-/// Other errors leave the count unwritten.
+/// Errors of other classes than MPI_ERR_IN_STATUS leave the count unwritten.
 inline void indices_out(int* indices, const int* count, int code) {
-  if ((code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) || *count == MPI_UNDEFINED) return;
+  int error_class = MPI_SUCCESS;
+  if (code != MPI_SUCCESS) PMPI_Error_class(code, &error_class);
+  if ((code != MPI_SUCCESS && error_class != MPI_ERR_IN_STATUS) || *count == MPI_UNDEFINED) return;
   for (int i = 0; i < *count; ++i) ++indices[i];
 }
 

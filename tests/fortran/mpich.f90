@@ -70,6 +70,13 @@ program for_mpich
   call MPI_Isend(sent, 1, MPI_INTEGER, MPI_PROC_NULL, 1, MPI_COMM_WORLD, requests(2), ierror)
   call MPI_Waitsome(2, requests, n, indices, statuses, ierror)
   if (n /= 1 .or. indices(1) /= 2) error stop 7
+  ! After an error too.
+  call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN, ierror)
+  call MPI_Irecv(got, 1, MPI_INTEGER, 0, 1, MPI_COMM_SELF, requests(2), ierror)
+  call MPI_Send(sent, 4, MPI_INTEGER, 0, 1, MPI_COMM_SELF, ierror)
+  call MPI_Waitsome(2, requests, n, indices, statuses, ierror)
+  call MPI_Error_class(ierror, i, ierror)
+  if (i /= MPI_ERR_IN_STATUS .or. n /= 1 .or. indices(1) /= 2) error stop 7
   call MPI_Get_address(got, address, ierror)
   call MPI_Type_create_hindexed(1, [4], [address], MPI_INTEGER, datatype, ierror)
   call MPI_Type_commit(datatype, ierror)
