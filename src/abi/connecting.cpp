@@ -106,6 +106,7 @@ class Connecting {
     answer_.connecting = static_cast<uint32_t>(caller.names.size());
     const Status status = make_bridge(caller, bridge);
     if (!status.ok()) {
+      names_.clear();
       answer_.error_class = status.error_class();
       std::snprintf(answer_.text, sizeof answer_.text, "%s", last_failure_text());
     }
@@ -128,6 +129,11 @@ class Connecting {
       }
     }
     names_.insert(names_.end(), caller.names.begin(), caller.names.end());
+    if (names_.size() > kConnectedMax) {
+      return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                  "the two groups have %zu processes: Hearth connects groups of at most %zu together",
+                  names_.size(), kConnectedMax);
+    }
     const bool one_job = std::all_of(names_.begin(), names_.end(),
                                      [this](const ProcessName& name) { return name.job == names_[0].job; }) &&
                          !Bridges::has_foreign(comm_.group->peers);
@@ -149,7 +155,7 @@ class Connecting {
 
   // The connecting root.
   Status take_offer(const Caller& caller, os::Descriptor& bridge) {
-    std::vector<std::byte> packet(256 << 10);
+    std::vector<std::byte> packet(sizeof answer_ + kConnectedMax * sizeof(ProcessName));
     std::vector<os::Descriptor> descriptors;
     const intptr_t bytes = receive(caller, packet, descriptors);
     if (bytes < static_cast<intptr_t>(sizeof answer_)) {

@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::string_view kScheme = "hearth:";
 constexpr uint64_t kCallNs = 10'000'000'000;
-constexpr uint32_t kProcessesMax = 1 << 13;  // what a packet of a local socket holds
 constexpr size_t kStrangersMax = 64;
 
 std::list<Port>& ports() {
@@ -117,7 +116,7 @@ bool Port::next_caller(Caller& caller) {
     if (strangers_.size() > kStrangersMax) strangers_.pop_front();
   }
   if (strangers_.empty()) return false;
-  std::vector<std::byte> packet(sizeof(CallerHello) + kProcessesMax * sizeof(ProcessName));
+  std::vector<std::byte> packet(sizeof(CallerHello) + kConnectingMax * sizeof(ProcessName));
   for (auto stranger = strangers_.begin(); stranger != strangers_.end();) {
     std::vector<os::Descriptor> none;
     const intptr_t bytes = os::receive_packet(stranger->number(), packet, none);
@@ -131,7 +130,7 @@ bool Port::next_caller(Caller& caller) {
     if (bytes < static_cast<intptr_t>(sizeof hello)) continue;
     std::memcpy(&hello, packet.data(), sizeof hello);
     if (!same_secret(hello.secret, secret_) || hello.magic != shm::kMagic || hello.processes == 0 ||
-        hello.processes > kProcessesMax ||
+        hello.processes > kConnectingMax ||
         bytes != static_cast<intptr_t>(sizeof hello + hello.processes * sizeof(ProcessName))) {
       continue;
     }
@@ -150,6 +149,11 @@ Status call_port(const std::string& name, const std::vector<ProcessName>& names,
   if (!parse(name, address)) {
     return fail(MPI_ERR_PORT, "'%.100s' is not the name of a port of Hearth, as MPI_Open_port returns it",
                 name.c_str());
+  }
+  if (names.size() > kConnectingMax) {
+    return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                "the connecting group has %zu processes: Hearth connects at most %zu at once", names.size(),
+                kConnectingMax);
   }
   socket = os::connect_to_name(address.socket, kCallNs);
   if (!socket.open()) return no_such_port(name, std::strerror(errno));

@@ -22,6 +22,10 @@ namespace hearth::abi {
 
 using PortSecret = std::array<std::byte, 16>;
 
+/// The names of the processes are one packet of a local socket, whose default buffer holds 13,000 of them.
+constexpr size_t kConnectingMax = 1 << 13;
+constexpr size_t kConnectedMax = 12 << 10;  // both groups together
+
 /// The first packet of a connecting root; the names of its group's processes follow.
 struct CallerHello {
   uint64_t magic;  // shm::kMagic
@@ -58,7 +62,8 @@ class Port {
   std::list<os::Descriptor> strangers_;
 };
 
-/// Connects to a port; the socket is non-blocking. MPI_ERR_PORT if there is none of that name.
+/// Connects to a port; the socket is non-blocking. MPI_ERR_PORT if there is none of that name;
+/// MPI_ERR_UNSUPPORTED_OPERATION if there are more names than kConnectingMax.
 Status call_port(const std::string& name, const std::vector<ProcessName>& names, uint32_t ring_lines,
                  os::Descriptor& socket);
 

@@ -113,14 +113,27 @@ Status describe(const SpawnRequest& request, SpawnedProgram& program, SpawnOrder
   return {};
 }
 
-Status make_order(const std::vector<SpawnRequest>& requests, const Port& port, SpawnOrder& order) {
+/// Fails if the started processes and the `spawning` ones are too many for a connection.
+Status check_count(const SpawnOrder& order, size_t spawning) {
+  size_t started = 0;
+  for (const SpawnedProgram& program : order.programs) started += static_cast<size_t>(program.ranks);
+  const size_t limit = std::min(kConnectingMax, kConnectedMax - std::min(kConnectedMax, spawning));
+  if (started <= limit) return {};
+  return fail(MPI_ERR_SPAWN,
+              "the call is to start %zu processes from a communicator of %zu: at most %zu can be connected "
+              "to it at once. Remedy: several calls, each for fewer processes",
+              started, spawning, limit);
+}
+
+Status make_order(const std::vector<SpawnRequest>& requests, const Port& port, size_t spawning,
+                  SpawnOrder& order) {
   if (requests.empty()) return fail(MPI_ERR_ARG, "there is no command: count must be at least 1");
   order.port = port.name();
   order.launcher = runtime().job.segment.job().launcher_pid;
   order.others = static_cast<uint64_t>(runtime().job.size);
   for (const SpawnRequest& request : requests)
     HEARTH_TRY(describe(request, order.programs.emplace_back(), order));
-  return {};
+  return check_count(order, spawning);
 }
 
 /// The root's wait for the started processes: warns once after kSilentNs, and ends after spawn_timeout.
@@ -200,7 +213,7 @@ Status spawn(Comm& comm, int root, const std::vector<SpawnRequest>& requests, Co
   if (is_root) {
     runtime().bridges.leave_unused(false);
     prepared = Port::open(port);
-    if (prepared.ok()) prepared = make_order(requests, port, order);
+    if (prepared.ok()) prepared = make_order(requests, port, static_cast<size_t>(comm.size), order);
   }
   HEARTH_TRY(tell_outcome(comm, root, prepared));
   Words counts;

@@ -188,6 +188,21 @@ static void test_failures(MPI_Comm comm) {
   CHECK(class_of(code) == MPI_ERR_ARG, "maxprocs=0: class %d", class_of(code));
 }
 
+/* More processes than one connection can hold: an error before any of them starts. */
+static void test_too_many(MPI_Comm comm) {
+  char* commands[] = {"/no/such/program", "/no/such/program"};
+  const int counts[] = {8000, 193};
+  const MPI_Info infos[] = {MPI_INFO_NULL, MPI_INFO_NULL};
+  MPI_Comm inter;
+  const int code = MPI_Comm_spawn_multiple(2, commands, MPI_ARGVS_NULL, counts, infos, 0, comm, &inter,
+                                           MPI_ERRCODES_IGNORE);
+  char text[MPI_MAX_ERROR_STRING];
+  int length;
+  MPI_Error_string(code, text, &length);
+  CHECK(class_of(code) == MPI_ERR_SPAWN, "class %d", class_of(code));
+  CHECK(strstr(text, "8193 processes") != NULL && strstr(text, "at most 8192") != NULL, "%s", text);
+}
+
 /* After many children nothing is left. */
 static void test_leftovers(int times) {
   char* argv[] = {"brief", NULL};
@@ -227,6 +242,7 @@ int main(int argc, char** argv) {
   test_multiple();
   test_keys();
   test_failures(MPI_COMM_WORLD);
+  test_too_many(MPI_COMM_WORLD);
   spawn_nested(2);
   if (rank_ == 0) test_leftovers(10);
   MPI_Barrier(MPI_COMM_WORLD);
