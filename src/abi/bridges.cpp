@@ -161,6 +161,7 @@ std::vector<JobFileNumbers> Bridges::files_of(std::span<const ProcessName> names
 
 Status Bridges::make_segment(size_t processes, uint32_t ring_lines, shm::Segment& segment) {
   shm::SegmentPlan plan = shm::SegmentPlan::for_ranks(static_cast<uint32_t>(processes));
+  plan.is_bridge = true;
   plan.ring_lines = std::min(plan.ring_lines, ring_lines);
   // Bounce buffers and collective regions belong to the segment of a job.
   plan.buffer_count = 1;

@@ -179,6 +179,9 @@ SeenRank read_rank(const shm::RankBlock& block, const ProcessCode* code) {
   for (const shm::ShownComm& shown : record.comms) {
     if (shown.size > 0) rank.comms.push_back(read_comm(shown));
   }
+  for (const shm::ShownPeer& shown : record.peers) {
+    if (shown.peer > 0) rank.foreign.push_back({shown.peer, shown.rank, static_cast<int>(shown.pid)});
+  }
   return rank;
 }
 

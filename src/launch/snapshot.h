@@ -53,6 +53,13 @@ struct SeenComm {
   std::vector<int> members;  // processes that may send to this one in it
 };
 
+/// A process of another job, to which MPI_Comm_spawn or MPI_Comm_connect has connected the rank.
+struct SeenForeign {
+  int peer = 0;  // its number in this rank's operations, messages and lists
+  int rank = 0;  // in the MPI_COMM_WORLD of its job
+  int pid = 0;   // 0: it has no number in this PID namespace
+};
+
 /// What the system reports about a process.
 struct SeenProcess {
   int pid = 0;
@@ -90,6 +97,7 @@ struct SeenRank {
   std::vector<SeenMessage> unexpected;
   std::vector<SeenMessage> posted;
   std::vector<SeenComm> comms;
+  std::vector<SeenForeign> foreign;
 };
 
 struct Snapshot {

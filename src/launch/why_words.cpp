@@ -31,12 +31,19 @@ std::string for_time(uint64_t since_ns, uint64_t now_ns) {
   return text;
 }
 
-std::string peer_words(const SeenOperation& operation) {
+const SeenForeign* foreign_of(const SeenRank& rank, int process) {
+  const auto found = std::find_if(rank.foreign.begin(), rank.foreign.end(),
+                                  [process](const SeenForeign& one) { return one.peer == process; });
+  return found == rank.foreign.end() ? nullptr : &*found;
+}
+
+std::string peer_words(const SeenRank& rank, const SeenOperation& operation) {
   if (operation.peer == MPI_ANY_SOURCE) return "any rank";
-  std::string text = "rank " + std::to_string(operation.peer);
-  const bool other_number = operation.peer_rank >= 0 && operation.peer_rank != operation.peer;
-  if (other_number) text += " (rank " + std::to_string(operation.peer_rank) + " there)";
-  return text;
+  const SeenForeign* const foreign = foreign_of(rank, operation.peer);
+  const int world_rank = foreign == nullptr ? operation.peer : foreign->rank;
+  const bool other_number = operation.peer_rank >= 0 && operation.peer_rank != world_rank;
+  return process_words(rank, operation.peer) +
+         (other_number ? " (rank " + std::to_string(operation.peer_rank) + " there)" : "");
 }
 
 std::string tag_words(int tag) {
@@ -56,12 +63,12 @@ bool one_context(const SeenWait& wait) {
   });
 }
 
-std::string operations_words(const SeenWait& wait) {
+std::string operations_words(const SeenRank& rank, const SeenWait& wait) {
   constexpr size_t kNamed = 4;
   std::vector<std::string> words;
   for (const SeenOperation& operation : wait.operations) {
     if (words.size() == kNamed) break;
-    words.push_back(operation_words(operation));
+    words.push_back(operation_words(rank, operation));
   }
   if (wait.operation_count > words.size()) {
     words.push_back(std::to_string(wait.operation_count - words.size()) + " more");
@@ -73,8 +80,8 @@ std::string operations_words(const SeenWait& wait) {
   return text;
 }
 
-std::string missing_words(const SeenWait& wait) {
-  std::string text = ranks_words(wait.missing);
+std::string missing_words(const SeenRank& rank, const SeenWait& wait) {
+  std::string text = processes_words(rank, wait.missing);
   if (wait.missing_count > wait.missing.size()) {
     text += " and " + std::to_string(wait.missing_count - wait.missing.size()) + " more";
   }
@@ -82,11 +89,11 @@ std::string missing_words(const SeenWait& wait) {
 }
 
 /// "held by ranks 1 and 2 and another rank that is not known".
-std::string holders_words(const SeenWait& wait) {
+std::string holders_words(const SeenRank& rank, const SeenWait& wait) {
   const uint64_t holders = wait.operations[0].bytes;
   const uint64_t known = wait.missing_count;
   if (known == 0) return "whose holder is not known";
-  std::string text = "held by " + missing_words(wait);
+  std::string text = "held by " + missing_words(rank, wait);
   if (known < holders) text += " and " + std::to_string(holders - known) + " that are not known";
   return text;
 }
@@ -126,6 +133,27 @@ std::string ranks_words(const std::vector<int>& given) {
   return "ranks " + join(words);
 }
 
+std::string process_words(const SeenRank& rank, int process) {
+  const SeenForeign* const foreign = foreign_of(rank, process);
+  if (foreign == nullptr) return "rank " + std::to_string(process);
+  const std::string pid = foreign->pid == 0 ? "" : " (process " + std::to_string(foreign->pid) + ")";
+  return "rank " + std::to_string(foreign->rank) + " of another job" + pid;
+}
+
+std::string processes_words(const SeenRank& rank, const std::vector<int>& processes) {
+  std::vector<int> own_job;
+  std::vector<std::string> words;
+  for (const int process : processes) {
+    if (foreign_of(rank, process) == nullptr) {
+      own_job.push_back(process);
+    } else {
+      words.push_back(process_words(rank, process));
+    }
+  }
+  if (!own_job.empty() || words.empty()) words.insert(words.begin(), ranks_words(own_job));
+  return join(words);
+}
+
 bool is_of_window(const SeenRank& rank, uint32_t context) {
   const SeenComm* comm = comm_of(rank, context);
   return comm != nullptr && comm->kind == shm::CommKind::window;
@@ -152,24 +180,24 @@ bool is_message(shm::WaitKind kind) {
   return kind == shm::WaitKind::send || kind == shm::WaitKind::receive || kind == shm::WaitKind::probe;
 }
 
-std::string operation_words(const SeenOperation& operation) {
+std::string operation_words(const SeenRank& rank, const SeenOperation& operation) {
   switch (operation.kind) {
     case shm::WaitKind::send:
-      return peer_words(operation) + " to receive " + std::to_string(operation.bytes) + " bytes" +
+      return peer_words(rank, operation) + " to receive " + std::to_string(operation.bytes) + " bytes" +
              (operation.type == nullptr ? std::string() : std::string(" of ") + operation.type) + ", " +
              tag_words(operation.tag);
     case shm::WaitKind::receive:
     case shm::WaitKind::probe:
-      return "a message from " + peer_words(operation) + ", " + tag_words(operation.tag);
+      return "a message from " + peer_words(rank, operation) + ", " + tag_words(operation.tag);
     case shm::WaitKind::collective:
       return operation.collective.empty() ? "a collective operation"
                                           : "the collective " + operation.collective;
     case shm::WaitKind::call:
-      return operation.collective + " by " + peer_words(operation);
+      return operation.collective + " by " + peer_words(rank, operation);
     case shm::WaitKind::progress:
-      return peer_words(operation) + " to progress in a call of MPI";
+      return peer_words(rank, operation) + " to progress in a call of MPI";
     case shm::WaitKind::lock:
-      return "the lock on the memory of " + peer_words(operation);
+      return "the lock on the memory of " + peer_words(rank, operation);
     case shm::WaitKind::file:
       return "the system to " + operation.collective +
              (operation.bytes > 0 ? " " + std::to_string(operation.bytes) + " bytes" : std::string());
@@ -213,14 +241,14 @@ std::string wait_words(const SeenRank& rank, const SeenWait& wait, uint64_t now_
     if (!name.empty()) text += " (" + name + ")";
     if (wait.operations[0].tag >= 0) text += " with root " + std::to_string(wait.operations[0].tag);
     text += " on " + comm_words(rank, wait.operations[0].context);
-    text += wait.missing.empty() ? "" : " for " + missing_words(wait);
+    text += wait.missing.empty() ? "" : " for " + missing_words(rank, wait);
   } else if (!wait.operations.empty()) {
-    text += " for " + operations_words(wait);
+    text += " for " + operations_words(rank, wait);
     if (one_context(wait)) text += ", on " + comm_words(rank, wait.operations[0].context);
     if (wait.kind == shm::WaitKind::lock) {
-      text += ", " + holders_words(wait);
+      text += ", " + holders_words(rank, wait);
     } else if (!wait.missing.empty()) {
-      text += ", in the collective for " + missing_words(wait);
+      text += ", in the collective for " + missing_words(rank, wait);
     }
   } else if (wait.kind == shm::WaitKind::finalize) {
     text += " for the other ranks to take what it sent";

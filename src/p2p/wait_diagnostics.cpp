@@ -9,6 +9,7 @@
 #include "base/contexts.h"
 #include "mpi.h"
 #include "p2p/failure_record.h"
+#include "shm/node.h"
 
 namespace hearth::p2p {
 namespace {
@@ -40,6 +41,19 @@ const objects::Comm* show_comm(shm::WaitRecord& record, uint32_t context) {
   return comm;
 }
 
+// Names a process of another job in the record. Its rank there is its local rank: such a job is on one
+// machine.
+void show_peer(shm::WaitRecord& record, PeerIndex peer) {
+  if (peer < 0 || shm::process_node == nullptr || shm::node().has(peer)) return;
+  const shm::Node* const bridge = shm::node().foreign(peer).bridge;
+  if (bridge == nullptr) return;
+  shm::ShownPeer* place = std::find_if(std::begin(record.peers), std::end(record.peers),
+                                       [peer](const shm::ShownPeer& shown) { return shown.peer == peer; });
+  if (place == std::end(record.peers)) place = &record.peers[record.next_peer++ % shm::kShownPeersMax];
+  const uint32_t home_rank = atomic::load_relaxed(bridge->block_of(peer).home_rank);
+  *place = {peer, static_cast<int32_t>(home_rank) - 1, static_cast<uint32_t>(bridge->pid_of(peer)), 0};
+}
+
 void clear_operations(shm::WaitEntry& entry) {
   entry.any_suffices = 0;
   entry.operation_count = 0;
@@ -50,6 +64,7 @@ void clear_operations(shm::WaitEntry& entry) {
 
 shm::QueuedMessage show_queued(shm::WaitRecord& record, const MatchKey& key, uint64_t bytes) {
   show_comm(record, key.context);
+  show_peer(record, key.peer);
   return {key.peer, key.tag, key.context, 0, bytes};
 }
 
@@ -77,6 +92,7 @@ void WaitDiagnostics::operation(shm::WaitKind kind, const MatchKey& key, uint64_
                                 const datatype::Type* type) {
   const uint32_t index = entry_.operation_count++;
   const objects::Comm* comm = record_ == nullptr ? nullptr : show_comm(*record_, key.context);
+  if (record_ != nullptr) show_peer(*record_, key.peer);
   if (index >= shm::kOperationsMax) return;
   entry_.operations[index] = {
       .kind = static_cast<uint32_t>(kind),
@@ -154,6 +170,7 @@ void WaitDiagnostics::missing(PeerIndex process) {
   for (uint32_t i = 0; i < std::min<uint32_t>(entry_.missing_count, shm::kMissingMax); ++i) {
     if (entry_.missing[i] == process) return;
   }
+  if (record_ != nullptr) show_peer(*record_, process);
   if (entry_.missing_count < shm::kMissingMax) entry_.missing[entry_.missing_count] = process;
   ++entry_.missing_count;
 }

@@ -19,7 +19,7 @@
 
 namespace hearth::shm {
 
-constexpr uint64_t kMagic = 0x6874726165480a0f;  // "Hearth", then the version of the layout in the last byte
+constexpr uint64_t kMagic = 0x6874726165480a10;  // "Hearth", then the version of the layout in the last byte
 constexpr size_t kLineBytes = 64;
 constexpr int kAbortTextBytes = 1024;
 
@@ -41,6 +41,7 @@ struct JobGeometry {
   uint64_t pipelines_offset;
   uint64_t pipeline_bytes;  // pipeline buffers of one rank in one region
   uint32_t region_count;    // at most kRegionsMax
+  uint32_t is_bridge;       // 1: connects processes of several jobs (abi/bridges.h)
 };
 
 constexpr uint32_t kRegionsMax = 64;

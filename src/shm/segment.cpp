@@ -102,6 +102,7 @@ SegmentPlan plan_of(const JobGeometry& geometry) {
   plan.buffer_count = geometry.buffer_count;
   plan.region_count = geometry.region_count;
   plan.pipeline_bytes = geometry.pipeline_bytes;
+  plan.is_bridge = geometry.is_bridge != 0;
   plan.rings_in_pages = geometry.ring_bytes % os::page_bytes() == 0;
   return plan;
 }
@@ -258,6 +259,7 @@ Status Segment::create(const SegmentPlan& wish, Segment& segment, std::span<cons
   job.pipelines_offset = pipelines_offset(plan);
   job.pipeline_bytes = to_pages(plan.pipeline_bytes);
   job.region_count = plan.region_count;
+  job.is_bridge = plan.is_bridge ? 1 : 0;
   job.next_context = kFirstFreeContext;
   // Without random numbers, the time and the address tell jobs apart.
   if (!os::fill_with_chance(&job.job_id, sizeof job.job_id)) {

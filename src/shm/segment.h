@@ -21,6 +21,7 @@ struct SegmentPlan {
   uint32_t buffer_count = 0;
   uint32_t region_count = 0;
   uint64_t pipeline_bytes = 0;
+  bool is_bridge = false;       // connects processes of several jobs, and is not the segment of one
   bool rings_in_pages = false;  // each ring in pages of its own, to place it on its receiver's memory node
 
   static SegmentPlan for_ranks(uint32_t rank_count);

@@ -21,6 +21,7 @@ constexpr int kCallersMax = 24;     // return addresses
 constexpr int kQueuedMax = 8;       // of each queue
 constexpr int kShownCommsMax = 8;   // communicators
 constexpr int kMemberWords = 8;     // of 64 processes each
+constexpr int kShownPeersMax = 16;  // processes of other jobs
 constexpr int kCommNameBytes = 48;  // including the terminating 0
 constexpr int kCollectiveNameBytes = 24;
 
@@ -84,6 +85,14 @@ struct ShownComm {
   char name[kCommNameBytes];
 };
 
+/// A process of another job that an entry here refers to.
+struct ShownPeer {
+  int32_t peer;  // 0: the entry is empty (process 0 is of this job)
+  int32_t rank;  // in the MPI_COMM_WORLD of its job
+  uint32_t pid;  // 0: it has no number in this PID namespace
+  uint32_t reserved;
+};
+
 /// An unexpected message, or a posted receive.
 struct QueuedMessage {
   int32_t peer;
@@ -99,15 +108,18 @@ struct alignas(64) WaitRecord {
   uint32_t unexpected_count;  // like all counts here, includes messages that do not fit below
   uint32_t posted_count;
   uint32_t waits_left_out;  // waiting threads without an entry
-  uint32_t next_comm;       // index of the entry that the next communicator replaces
+  uint16_t next_comm;       // index of the entry that the next communicator replaces
+  uint16_t next_peer;       // likewise for the next process of another job
   QueuedMessage unexpected[kQueuedMax];
   QueuedMessage posted[kQueuedMax];
   ShownComm comms[kShownCommsMax];
+  ShownPeer peers[kShownPeersMax];
   WaitEntry waits[kWaitsMax];
   WaitEntry polling;
 };
 
 static_assert(sizeof(AwaitedOperation) == 56 && sizeof(ShownComm) == 128 && sizeof(QueuedMessage) == 24);
+static_assert(sizeof(ShownPeer) == 16);
 static_assert(sizeof(WaitEntry) % sizeof(uint64_t) == 0 && sizeof(WaitRecord) % 64 == 0);
 
 }  // namespace hearth::shm

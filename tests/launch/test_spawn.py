@@ -2,12 +2,13 @@
 """MPI_Comm_spawn and connections between jobs: when a process ends, no other one hangs or remains."""
 
 import os
+import re
 import signal
 import subprocess
 import threading
 import unittest
 
-from common import LIMIT_S, MPIEXEC, LaunchTest, processes_with, wait_until
+from common import BIN, LIMIT_S, MPIEXEC, LaunchTest, processes_with, wait_until
 
 FAMILY = os.environ["HEARTH_FAMILY_PROGRAM"]
 PARENTS, CHILDREN = 2, 2
@@ -77,6 +78,22 @@ class KilledTest(FamilyTest):
 
 
 class WaitTest(FamilyTest):
+    def test_processes_of_other_jobs_are_named(self):
+        run, family = self.start_family([MPIEXEC, "-n", str(PARENTS), "--why=1", FAMILY, "wait"])
+        line = run.stderr.readline()
+        self.assertIn("ranks 0 and 1 wait for processes of another job", line)
+        line = run.stderr.readline()
+        named = re.search(r"for a message from rank 0 of another job \(process (\d+)\), tag 0,", line)
+        self.assertIsNotNone(named, line)
+        self.assertIn(int(named[1]), [pid for pid, _ in family["child"]])
+        self.assertIn(f"the other job: hearth why {named[1]}", run.stderr.readline())
+        told = subprocess.run([BIN / "hearth", "why", named[1]], text=True, capture_output=True,
+                              timeout=LIMIT_S, check=True).stdout
+        parents = "|".join(str(pid) for pid, _ in family["parent"])
+        self.assertRegex(told, rf"rank 0 of another job \(process ({parents})\)")
+        run.terminate()
+        self.check_all_end(run)
+
     def test_program_that_never_calls_init(self):
         result = self.run_mpiexec(
             "-n", PARENTS, "--oversubscribe", FAMILY, "never", env={"HEARTH_SPAWN_TIMEOUT": "500ms"})

@@ -15,27 +15,51 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Opens the segment of a process if it has one; `refused` if the process may not be inspected.
+/// Maps the file if it is the segment of a job. Takes ownership only on success.
+bool map_job(os::Descriptor& file, shm::Segment& segment) {
+  // Reads the first word instead of mapping it: the arena has a similar name, and a load from it would
+  // allocate a page.
+  uint64_t magic = 0;
+  if (!file.open() || os::read_at(file.number(), &magic, sizeof magic, 0) != sizeof magic) return false;
+  if (magic != shm::kMagic || !shm::Segment::attach_read_only(file.number(), segment).ok()) return false;
+  file.release();
+  return segment.geometry().is_bridge == 0;
+}
+
+/// Whether mpiexec or a rank of this job has published that PID.
+bool has_process(const shm::Segment& segment, int pid) {
+  const auto number = static_cast<uint32_t>(pid);
+  if (segment.job().launcher_pid == number) return true;
+  for (int rank = 0; rank < segment.rank_count(); ++rank) {
+    if (segment.rank(rank).pid == number) return true;
+  }
+  return false;
+}
+
+/// Opens the segment of a process's job if it has one; `refused` if the process may not be inspected. A
+/// process that is connected to other jobs has their segments open too.
 bool segment_of(int pid, shm::Segment& segment, bool& refused, os::FileIdentity& identity) {
   std::error_code error;
   fs::directory_iterator entries("/proc/" + std::to_string(pid) + "/fd", error);
   refused = error == std::errc::permission_denied;
+  bool found = false;
   for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
     std::error_code gone;
     if (!fs::read_symlink(entries->path(), gone).string().starts_with("/memfd:hearth")) continue;
     os::Descriptor file = os::open_to_read(entries->path().c_str());
-    // Reads the first word instead of mapping it: the arena has a similar name, and a load from it would
-    // allocate a page.
-    uint64_t magic = 0;
-    if (!file.open() || os::read_at(file.number(), &magic, sizeof magic, 0) != sizeof magic) continue;
-    if (magic != shm::kMagic) continue;
-    const os::FileIdentity found = os::identity_of(file.number());
-    if (!shm::Segment::attach_read_only(file.number(), segment).ok()) continue;
-    file.release();
-    identity = found;
-    return true;
+    const os::FileIdentity of_file = os::identity_of(file.number());
+    shm::Segment candidate;
+    if (!map_job(file, candidate)) continue;
+    const bool certain = has_process(candidate, pid);
+    // In another PID namespace no number is the same: then the first segment is the best guess.
+    if (!found || certain) {
+      segment = std::move(candidate);
+      identity = of_file;
+    }
+    found = true;
+    if (certain) break;
   }
-  return false;
+  return found;
 }
 
 }  // namespace

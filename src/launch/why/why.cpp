@@ -225,6 +225,21 @@ std::vector<int> awaited_actors(const Analysis& analysis, const std::vector<int>
   return {actors.begin(), actors.end()};
 }
 
+/// The PIDs of processes of other jobs that ranks wait for.
+std::set<int> awaited_elsewhere(const Analysis& analysis, const std::vector<int>& waiters) {
+  std::set<int> pids;
+  for (const int waiter : waiters) {
+    for (const SeenWait* wait : analysis.waits_of(waiter)) {
+      for (const int needed : analysis.needs(waiter, *wait)) {
+        for (const SeenForeign& foreign : analysis.rank(waiter).foreign) {
+          if (foreign.peer == needed) pids.insert(foreign.pid);
+        }
+      }
+    }
+  }
+  return pids;
+}
+
 /// All ranks, in order of relevance, because there may be thousands.
 std::vector<int> by_weight(const Analysis& analysis, const Explanation& why,
                            const std::vector<int>& waiters) {
@@ -306,6 +321,7 @@ Explanation explain(const Snapshot& snapshot) {
   const std::vector<bool> stuck = analysis.stuck({});
   const std::vector<bool> perhaps_knot = analysis.stuck({.pollers_act = false, .ended_act = true});
   const std::vector<bool> perhaps = analysis.stuck({.pollers_act = false});
+  std::set<int> elsewhere;
   std::vector<std::string>& lines = result.lines;
   if (result.stuck = numbers(knot); !result.stuck.empty()) {
     result.verdict = Verdict::deadlock;
@@ -337,22 +353,27 @@ Explanation explain(const Snapshot& snapshot) {
         return wait.kind == shm::WaitKind::lock && wait.missing.empty();
       });
     });
+    elsewhere = awaited_elsewhere(analysis, waiters);
     std::vector<int> stopped;
     for (const int waiter : waiters) {
       if (is_stopped(analysis.rank(waiter).process)) stopped.push_back(waiter);
     }
     lines.push_back("no deadlock: " + verb(waiters, "waits", "wait") +
-                    (!actors.empty()    ? " for " + ranks_words(actors)
-                     : !stopped.empty() ? ", and " + verb(stopped, "is stopped", "are stopped")
-                     : unknown          ? std::string(" for a lock whose holder is not known")
-                     : news             ? std::string(", and not all of them have had time to look for news")
-                                        : std::string(" for what other threads or programs may do")));
+                    (!actors.empty()      ? " for " + ranks_words(actors)
+                     : !stopped.empty()   ? ", and " + verb(stopped, "is stopped", "are stopped")
+                     : !elsewhere.empty() ? std::string(" for processes of another job")
+                     : unknown            ? std::string(" for a lock whose holder is not known")
+                     : news ? std::string(", and not all of them have had time to look for news")
+                            : std::string(" for what other threads or programs may do")));
   } else {
     lines.push_back("no rank waits for long");
   }
   for (const std::vector<int>& cycle : result.cycles) lines.push_back(cycle_words(cycle));
   add_rank_lines(analysis, snapshot, by_weight(analysis, result, waiters), lines);
   add_hints(snapshot, result, lines);
+  elsewhere.erase(0);
+  if (!elsewhere.empty())
+    lines.push_back("  the other job: hearth why " + std::to_string(*elsewhere.begin()));
   return result;
 }
 

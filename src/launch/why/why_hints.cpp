@@ -30,7 +30,7 @@ struct Pattern {
 
 std::string pattern_words(const SeenRank& rank, const Pattern& pattern) {
   std::string text = "the receive from ";
-  text += pattern.peer == MPI_ANY_SOURCE ? "any rank" : "rank " + std::to_string(pattern.peer);
+  text += pattern.peer == MPI_ANY_SOURCE ? "any rank" : process_words(rank, pattern.peer);
   text += pattern.tag == MPI_ANY_TAG ? ", any tag" : ", tag " + std::to_string(pattern.tag);
   return text + ", on " + comm_words(rank, pattern.context);
 }
@@ -79,8 +79,8 @@ void add_near_misses(const Snapshot& snapshot, int index, bool stuck, std::vecto
       nearest = &pattern;
       difference = !tag ? "tag" : !context ? "communicator" : "sender";
     }
-    std::string text = "  rank " + std::to_string(index) + " has a message from rank " +
-                       std::to_string(message.peer) + ", tag " + std::to_string(message.tag) + ", " +
+    std::string text = "  rank " + std::to_string(index) + " has a message from " +
+                       process_words(rank, message.peer) + ", tag " + std::to_string(message.tag) + ", " +
                        std::to_string(message.bytes) + " bytes, on " + comm_words(rank, message.context);
     if (nearest == nullptr && (!stuck || sends_to(snapshot, message, index))) continue;
     if (nearest == nullptr) {
@@ -146,7 +146,8 @@ void add_collectives(const Snapshot& snapshot, std::vector<std::string>& lines) 
     if (one.missing.empty()) continue;
     const std::vector<int> missing(one.missing.begin(), one.missing.end());
     lines.push_back("  " + one.functions.begin()->first + " on " + comm + ": " + ranks_words(one.present) +
-                    (one.present.size() == 1 ? " has" : " have") + " come, " + ranks_words(missing) +
+                    (one.present.size() == 1 ? " has" : " have") + " come, " +
+                    processes_words(*one.seen_by, missing) +
                     (missing.size() == 1 ? " has not" : " have not"));
   }
 }

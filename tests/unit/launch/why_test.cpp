@@ -237,6 +237,23 @@ TEST_F(Why, MissingMemberOfACollective) {
   EXPECT_SAYS(why, "MPI_Barrier on MPI_COMM_WORLD: ranks 0 and 1 have come, rank 2 has not");
 }
 
+TEST_F(Why, ProcessesOfAnotherJob) {
+  have(2);
+  receives(0, 3, 5, kOther).operations[0].peer_rank = 0;
+  meets(1, "MPI_Barrier", {0, 3});
+  for (int index = 0; index < 2; ++index) rank(index).foreign = {{.peer = 3, .rank = 1, .pid = 4711}};
+  const Explanation why = explained();
+  EXPECT_EQ(why.verdict, Verdict::waiting);
+  EXPECT_SAYS(why, "ranks 0 and 1 wait for processes of another job");
+  EXPECT_SAYS(why, "a message from rank 1 of another job (process 4711) (rank 0 there), tag 5");
+  EXPECT_SAYS(why, "on MPI_COMM_WORLD for rank 0 and rank 1 of another job (process 4711)");
+  EXPECT_SAYS(why, "the other job: hearth why 4711");
+  rank(0).foreign[0].pid = 0;
+  rank(1).foreign[0].pid = 0;
+  EXPECT_SAYS(explained(), "a message from rank 1 of another job (rank 0 there), tag 5");
+  EXPECT_SILENT(explained(), "the other job");
+}
+
 TEST_F(Why, DifferentCollectives) {
   have(2);
   meets(0, "MPI_Barrier", {1});
