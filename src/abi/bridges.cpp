@@ -33,12 +33,16 @@ bool has_left(const shm::RankBlock& block) {
   return atomic::load_acquire(block.phase) == static_cast<uint32_t>(shm::RankPhase::finalized);
 }
 
-void announce_departure(const Bridge& bridge) {
-  // Pairs with has_left().
-  atomic::store_release(bridge.node->block().phase, static_cast<uint32_t>(shm::RankPhase::finalized));
+void wake_members(const Bridge& bridge) {
   for (int place = 0; place < bridge.segment.rank_count(); ++place) {
     if (place != bridge.node->local_rank()) shm::WakeWord(bridge.segment, place).wake();
   }
+}
+
+void announce_departure(const Bridge& bridge) {
+  // Pairs with has_left().
+  atomic::store_release(bridge.node->block().phase, static_cast<uint32_t>(shm::RankPhase::finalized));
+  wake_members(bridge);
 }
 
 }  // namespace
@@ -218,8 +222,11 @@ Status Bridges::attach(shm::Segment segment, uint32_t number, const std::vector<
 }
 
 void Bridges::detach(Bridge& bridge) {
-  leave(std::find_if(bridges_.begin(), bridges_.end(),
-                     [&bridge](const Bridge& one) { return &one == &bridge; }));
+  // Pairs with Node::is_gone() in processes that have found the connection complete.
+  atomic::store_release(bridge.node->block().dead, 1U);
+  wake_members(bridge);
+  remove(std::find_if(bridges_.begin(), bridges_.end(),
+                      [&bridge](const Bridge& one) { return &one == &bridge; }));
 }
 
 bool Bridges::is_needed(const Bridge& bridge) const {
@@ -246,10 +253,14 @@ bool Bridges::is_quiet(const Bridge& bridge) const {
 }
 
 void Bridges::leave(std::list<Bridge>::iterator bridge) {
-  Runtime& run = runtime();
   chaos::at(chaos::Point::bridge_leaving);
   announce_departure(*bridge);
   chaos::at(chaos::Point::bridge_left);
+  remove(bridge);
+}
+
+void Bridges::remove(std::list<Bridge>::iterator bridge) {
+  Runtime& run = runtime();
   for (const PeerIndex peer : bridge->peers) {
     if (!is_foreign(peer) || over_[index_of(peer)] != &*bridge) continue;
     // If another bridge connects the two processes, it becomes the route.
@@ -332,10 +343,12 @@ void Bridges::check_liveness() {
 void Bridges::note_death(const Bridge& bridge, PeerIndex peer) {
   // The process may have left and ended after check_liveness() loaded its phase.
   if (has_left(bridge.node->block_of(peer))) return;
-  char words[160];
-  std::snprintf(words, sizeof words,
-                "rank %llu of a connected job (process %u) ended without MPI_Finalize or MPI_Comm_disconnect",
-                static_cast<unsigned long long>(name_of(peer).rank), bridge.node->block_of(peer).pid);
+  char words[200];
+  std::snprintf(
+      words, sizeof words,
+      "rank %llu of a connected job (process %u) ended without MPI_Finalize or MPI_Comm_disconnect, or "
+      "could not complete the connection",
+      static_cast<unsigned long long>(name_of(peer).rank), bridge.node->block_of(peer).pid);
   if (atomic::load_relaxed(shm::node().block().returns_errors) != 0)
     return runtime().deaths->note(peer, words);
   // The launcher of this job may know a cause that lies in this job, so wait for one more check.

@@ -70,7 +70,8 @@ class Bridges {
   /// member has to attach before any member sends.
   Status attach(shm::Segment segment, uint32_t number, const std::vector<ProcessName>& names,
                 std::vector<JobFiles> files, bool& taken, Bridge*& bridge);
-  /// Leaves a bridge that no communicator has used.
+  /// Leaves a bridge that no communicator of this process has used. To members that use it, because they have
+  /// not received the failure, this process counts as dead.
   void detach(Bridge& bridge);
   /// Leaves all bridges that no communicator needs any more. With `wait`, first waits until no packets to
   /// their processes are queued; otherwise a bridge with queued packets stays until the next call.
@@ -100,6 +101,7 @@ class Bridges {
   bool is_needed(const Bridge& bridge) const;
   bool is_quiet(const Bridge& bridge) const;
   void leave(std::list<Bridge>::iterator bridge);
+  void remove(std::list<Bridge>::iterator bridge);
   void forget(PeerIndex peer);
   void reach_over(const Bridge& bridge, PeerIndex peer);
   void note_death(const Bridge& bridge, PeerIndex peer);

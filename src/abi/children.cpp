@@ -69,8 +69,8 @@ Status Child::start(const launch::SpawnOrder& order, Child& child) {
         (path + ": " + std::strerror(errno) + ". Remedy: raise the limit on processes (ulimit -u)").c_str());
   }
   theirs.reset();
-  // A failed send is no error here: mpiexec has ended, and has_failed() reports that.
-  static_cast<void>(send_order(child.control_.number(), to_bytes(order)));
+  // If mpiexec has ended, has_failed() returns its report. Otherwise the end of the socket ends it.
+  if (!send_order(child.control_.number(), to_bytes(order))) os::end_sending(child.control_.number());
   os::set_nonblocking(child.control_.number(), true);
   return {};
 }

@@ -78,14 +78,14 @@ class Connecting {
     files_.clear();
     Status status;
     if (is_root()) status = accepts_ ? offer(caller, bridge) : take_offer(caller, bridge);
-    if (is_root() && status.ok() && answer_.has_bridge != 0) swap_files(caller);
+    if (is_root() && status.ok() && answer_.has_bridge != 0) status = swap_files(caller);
     HEARTH_TRY(tell_outcome(comm_, root_, status));
     HEARTH_TRY(tell_answer());
     Outcome own = kAttached;
     if (answer_.has_bridge != 0) own = pass_on_and_attach(std::move(bridge), status);
     Outcome group = kAttached;
     HEARTH_TRY(agree(own, group));
-    if (is_root()) outcome = swap_outcomes(caller, group);
+    if (is_root()) outcome = swap_outcomes(caller, group, status);
     Words word = {outcome};
     HEARTH_TRY(tell_group(comm_, root_, word));
     outcome = static_cast<Outcome>(word[0]);
@@ -181,33 +181,45 @@ class Connecting {
     return {};
   }
 
-  // The roots exchange the files of their groups' jobs. A failure is no error: the bridge works without them.
-  void swap_files(const Caller& caller) {
+  // The roots exchange the files of their groups' jobs. The bridge works without files, but the other root
+  // waits for a packet.
+  Status swap_files(const Caller& caller) {
     Bridges& bridges = runtime().bridges;
-    static_cast<void>(
-        send_job_files(caller.socket.number(), {}, bridges.files_of(bridges.names_of(comm_.group->peers))));
+    const int socket = caller.socket.number();
+    if (!send_job_files(socket, {}, bridges.files_of(bridges.names_of(comm_.group->peers))) &&
+        !send_job_files(socket, {}, {})) {
+      return lost_root();
+    }
     std::vector<std::byte> packet(kJobFilesBytesMax);
     std::vector<os::Descriptor> descriptors;
     const intptr_t bytes = receive(caller, packet, descriptors);
-    if (bytes > 0)
-      files_ = received_job_files(std::span(packet).first(static_cast<size_t>(bytes)), descriptors);
+    if (bytes <= 0) return lost_root(bytes);
+    files_ = received_job_files(std::span(packet).first(static_cast<size_t>(bytes)), descriptors);
+    return {};
   }
 
+  /// Bytes of the packet; 0 if the other side has closed the socket; negative with errno.
   intptr_t receive(const Caller& caller, std::span<std::byte> packet,
                    std::vector<os::Descriptor>& descriptors) {
     intptr_t bytes = 0;
-    wait_for_sockets(
+    int error = 0;
+    const bool done = wait_for_sockets(
         comm_, [&caller](std::vector<int>& waited) { waited.push_back(caller.socket.number()); },
         [&] {
           bytes = os::receive_packet(caller.socket.number(), packet, descriptors);
-          return bytes >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+          error = bytes < 0 ? errno : 0;
+          return error != EAGAIN && error != EWOULDBLOCK;
         },
         caller.timeout_ns);
-    return bytes;
+    errno = done ? error : ETIMEDOUT;
+    return done ? bytes : -1;
   }
 
-  static Status lost_root() {
-    return fail(MPI_ERR_PORT, "the root of the other group has ended while the groups were being connected");
+  /// After a call on the socket that returned `result` with errno.
+  static Status lost_root(intptr_t result = -1) {
+    return fail(MPI_ERR_PORT,
+                "the root of the other group has ended while the groups were being connected (%s)",
+                result < 0 ? std::strerror(errno) : "it closed the socket");
   }
 
   // All processes of a group.
@@ -259,7 +271,9 @@ class Connecting {
     HEARTH_TRY(opened);
     if (words.empty()) return fail(MPI_ERR_OTHER, "the root could not pass the connection on");
     const std::string name(words.begin(), words.end());
-    return is_root() ? hand_out(port, bridge) : fetch(name, bridge);
+    if (is_root()) return hand_out(port, bridge);
+    // A second attempt, because after a refused packet the root waits for this process until kFetchNs.
+    return fetch(name, bridge).ok() ? Status() : fetch(name, bridge);
   }
 
   Status hand_out(Port& port, const os::Descriptor& bridge) {
@@ -309,15 +323,17 @@ class Connecting {
     return {};
   }
 
-  Outcome swap_outcomes(const Caller& caller, Outcome own) {
+  // If this fails, the other root may have this group's outcome already and use the connection; detach()
+  // tells its group then.
+  Outcome swap_outcomes(const Caller& caller, Outcome own, Status& status) {
     int32_t theirs = kFailed;
     int32_t mine = own;
     std::vector<os::Descriptor> none;
-    if (!os::send_packet(caller.socket.number(), bytes_of(mine), {}) ||
-        receive(caller, bytes_of(theirs), none) != static_cast<intptr_t>(sizeof theirs)) {
-      return kFailed;
-    }
-    return static_cast<Outcome>(std::max(mine, theirs));
+    const bool sent = os::send_packet(caller.socket.number(), bytes_of(mine), {});
+    const intptr_t bytes = sent ? receive(caller, bytes_of(theirs), none) : -1;
+    if (bytes == static_cast<intptr_t>(sizeof theirs)) return static_cast<Outcome>(std::max(mine, theirs));
+    if (status.ok()) status = lost_root(bytes);
+    return kFailed;
   }
 
   Status make(objects::Comm*& made) {

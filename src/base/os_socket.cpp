@@ -251,6 +251,10 @@ int64_t own_user() {
   return ::geteuid();
 }
 
+void end_sending(int socket) {
+  ::shutdown(socket, SHUT_WR);
+}
+
 bool send_packet(int socket, std::span<const std::byte> packet, std::span<const int> descriptors) {
   if (refuses(Call::packet)) return false;
   iovec piece = {const_cast<std::byte*>(packet.data()), packet.size()};

@@ -52,6 +52,8 @@ bool wait_readable(std::span<const int> descriptors, int timeout_ms);
 /// The user id of the peer when it connected or listened; -1 if unknown.
 int64_t user_behind(int socket);
 int64_t own_user();
+/// The other side receives the end of the connection after what was sent; receiving stays possible.
+void end_sending(int socket);
 
 /// Descriptors of one packet.
 constexpr size_t kPacketDescriptorsMax = 32;

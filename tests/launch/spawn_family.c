@@ -114,7 +114,7 @@ int main(int argc, char** argv) {
   const char* rank = getenv("HEARTH_RANK");
   if (strcmp(mode, "late") == 0 && getenv("HEARTH_PARENT") != NULL && rank != NULL && atoi(rank) == 1)
     sleep(11);
-  MPI_Init(&argc, &argv);
+  if (MPI_Init(&argc, &argv) != MPI_SUCCESS) return 1; /* a child that could not be connected */
   MPI_Comm_get_parent(&parent);
   const int is_child = parent != MPI_COMM_NULL;
   if (strcmp(mode, "serve") == 0 || strcmp(mode, "call") == 0) {
