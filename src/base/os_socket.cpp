@@ -285,12 +285,20 @@ intptr_t receive_packet(int socket, std::span<std::byte> packet, std::vector<Des
   msghdr message = {};
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
-  message.msg_control = room.bytes.data();
-  message.msg_controllen = room.bytes.size();
-  ssize_t received;
-  do {
-    received = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_TRUNC);
-  } while (received < 0 && errno == EINTR);
+  const auto receive = [&] {
+    message.msg_control = room.bytes.data();
+    message.msg_controllen = room.bytes.size();
+    ssize_t bytes;
+    do {
+      bytes = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_TRUNC);
+    } while (bytes < 0 && errno == EINTR);
+    return bytes;
+  };
+  ssize_t received = receive();
+  // Linux tests for a packet first and for the end of the connection later. If the peer sends a packet and
+  // closes its socket in between, a non-blocking call reports the end before the packet. Nothing can arrive
+  // after the end, so a second call is conclusive.
+  if (received == 0) received = receive();
   if (received < 0) return -1;
   for (cmsghdr* control = CMSG_FIRSTHDR(&message); control != nullptr;
        control = CMSG_NXTHDR(&message, control)) {
