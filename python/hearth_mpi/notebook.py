@@ -72,6 +72,64 @@ def _write(name, text):
     stream.flush()
 
 
+class _Newcomers:
+    """Connections whose greeting is not complete. Any process of the machine can connect, so all of them are
+    read as they come, and those without the key are closed before anything is unpickled."""
+
+    BYTES_MAX = 200  # of a greeting, with the four bytes of its length
+    OPEN_MAX = 1024
+
+    def __init__(self, listener, key):
+        self._listener = listener
+        self._key = key.encode()
+        self._received = {}  # socket: bytes, in the order of the connections
+
+    def greeted(self, seconds):
+        """Waits for that time at most; yields ((purpose, rank, pid), connection) of complete greetings."""
+        for end in wait([self._listener, *self._received], seconds):
+            if end is self._listener:
+                self._accept()
+                continue
+            words = self._read(end)
+            if words is not None:
+                del self._received[end]
+                end.setblocking(True)
+                yield words, Connection(end.detach())
+
+    def close(self):
+        for end in list(self._received):
+            self._drop(end)
+
+    def _accept(self):
+        end = self._listener.accept()[0]
+        end.setblocking(False)
+        self._received[end] = b""
+        if len(self._received) > self.OPEN_MAX:
+            self._drop(next(iter(self._received)))
+
+    def _drop(self, end):
+        del self._received[end]
+        end.close()
+
+    def _read(self, end):
+        """The words of a complete greeting after its key, or None."""
+        try:
+            piece = end.recv(self.BYTES_MAX)
+        except BlockingIOError:
+            return None
+        except OSError:
+            piece = b""
+        received = self._received[end] = self._received[end] + piece
+        length = 4 + int.from_bytes(received[:4], "big") if len(received) >= 4 else self.BYTES_MAX
+        if piece and len(received) < length <= self.BYTES_MAX:
+            return None
+        words = received[4:].split()
+        if len(received) == length and len(words) == 4 and secrets.compare_digest(words[0], self._key):
+            return words[1:]
+        self._drop(end)
+        return None
+
+
 class _Job:
     """mpiexec, and the connections to its ranks."""
 
@@ -127,7 +185,13 @@ class _Job:
             _write("stdout", line)
 
     def _accept_ranks(self, listener, key):
-        listener.settimeout(0.1)
+        newcomers = _Newcomers(listener, key)
+        try:
+            self._wait_for_ranks(newcomers)
+        finally:
+            newcomers.close()
+
+    def _wait_for_ranks(self, newcomers):
         end = time.monotonic() + START_S_MAX
         while len(self.connections) + len(self._lifelines) < 2 * self.count:
             if self._process.poll() is not None:
@@ -138,21 +202,9 @@ class _Job:
                     f"{START_S_MAX:.0f} s. Likely cause: an overloaded machine, or mpiexec's option "
                     "--host, which a notebook cannot use"
                 )
-            try:
-                accepted = listener.accept()[0]
-            except socket.timeout:
-                continue
-            self._greet(Connection(accepted.detach()), key)
-
-    def _greet(self, connection, key):
-        """Accepts a rank's connection; closes any other one before anything is unpickled."""
-        words = connection.recv_bytes(200).decode(errors="replace").split() if connection.poll(5) else []
-        if len(words) != 4 or not secrets.compare_digest(words[0], key):
-            connection.close()
-            return
-        rank = int(words[2])
-        self._pids[rank] = int(words[3])
-        (self.connections if words[1] == "cells" else self._lifelines)[rank] = connection
+            for (purpose, rank, pid), connection in newcomers.greeted(0.1):
+                self._pids[int(rank)] = int(pid)
+                (self.connections if purpose == b"cells" else self._lifelines)[int(rank)] = connection
 
     def signal(self, ranks, number):
         for rank in ranks:
