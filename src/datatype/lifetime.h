@@ -14,6 +14,17 @@ inline void retain(Type& type) {
 inline void release(Type& type) {
   if (__builtin_expect(--type.references == 0, 0)) destroy(type);
 }
+/// Holds a reference for a scope, also if an exception ends it.
+class Held {
+ public:
+  explicit Held(Type& type) : type_(type) { retain(type); }
+  ~Held() { release(type_); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  Type& type_;
+};
 /// Implements MPI_Type_free: the handle is invalid afterwards, even if the type still exists.
 /// Pre: the type is not predefined.
 inline void free_handle(Type& type) {

@@ -200,7 +200,7 @@ Status OpenFile::move(const Access& access, int64_t etypes, int64_t file_bytes, 
     HEARTH_TRY(range.take(begin, end, access.writing));
   }
   if (!view_->representation().native()) return move_converted(access, data_offset, bytes);
-  datatype::retain(*access.data.type);
+  const datatype::Held held(*access.data.type);
   const std::shared_ptr<const View> view = view_;
   os::Moved moved;
   {
@@ -209,7 +209,6 @@ Status OpenFile::move(const Access& access, int64_t etypes, int64_t file_bytes, 
     const Unlocked unlocked(needs_unlocking(file_bytes));
     moved = move_data(medium_, *view, data_offset, access.writing, access.data);
   }
-  datatype::release(*access.data.type);
   bytes = moved.bytes;
   return outcome_of(moved, access.writing);
 }
