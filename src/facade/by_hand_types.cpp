@@ -76,24 +76,40 @@ void write_contents(const Envelope& envelope, MPI_Count max_integers, MPI_Count 
   for (MPI_Count i = 0; i < envelope.types && i < max_types; ++i) types_there[i] = type_out(types[i]);
 }
 
-/// The position of a marker among the types of MPI_Type_create_struct; -1: there is none.
-int marker_at(const Datatype* types, MPI_Count count, Datatype marker) {
-  for (int i = 0; i < count; ++i) {
-    if (types[i] == marker) return i;
-  }
-  return -1;
-}
+/// Blocks that are markers: MPI_LB and MPI_UB, datatypes of size 0 that MPI 3.0 removed. The least MPI_LB and
+/// the greatest MPI_UB determine the bounds (MPI 2.2 section 4.1.6).
+struct Markers {
+  bool any = false;
+  bool has_lower = false, has_upper = false;  // false for a block of length 0
+  MPI_Count lower = 0, upper = 0;
 
-/// MPI_LB and MPI_UB, datatypes of size 0 that MPI 3.0 removed, become the bounds of a resized type.
+  static bool is_marker(Datatype type) { return type == lower_bound_type() || type == upper_bound_type(); }
+  void add(Datatype type, MPI_Count length, MPI_Count displacement) {
+    any = true;
+    if (length <= 0) return;
+    if (type == lower_bound_type()) {
+      lower = has_lower && lower < displacement ? lower : displacement;
+      has_lower = true;
+    } else {
+      upper = has_upper && upper > displacement ? upper : displacement;
+      has_upper = true;
+    }
+  }
+};
+
+/// The bounds of markers become those of a resized type. Bounds that nested types have from their own markers
+/// are used if this type has no marker of that kind.
 template <class Number, class Create>
 int create_struct(Number count, const Number* lengths, const auto* displacements, const Datatype* types,
                   Datatype* newtype, Create create) {
   const bool given = types != nullptr && lengths != nullptr && displacements != nullptr && newtype != nullptr;
-  const int lower = given ? marker_at(types, count, lower_bound_type()) : -1;
-  const int upper = given ? marker_at(types, count, upper_bound_type()) : -1;
+  Markers markers;
+  for (Number i = 0; given && i < count; ++i) {
+    if (Markers::is_marker(types[i])) markers.add(types[i], lengths[i], displacements[i]);
+  }
   ArrayIn<type_in> types_here(types, count);
   Out<type_out> result(newtype);
-  if (lower < 0 && upper < 0) {
+  if (!markers.any) {
     const int code = create(count, lengths, displacements, types_here.get(), result.get());
     result.finish();
     return code_out(code);
@@ -105,7 +121,7 @@ int create_struct(Number count, const Number* lengths, const auto* displacements
     return code_out(MPI_ERR_NO_MEM);
   Number kept = 0;
   for (Number i = 0; i < count; ++i) {
-    if (types[i] == lower_bound_type() || types[i] == upper_bound_type()) continue;
+    if (Markers::is_marker(types[i])) continue;
     lengths_kept.data()[kept] = lengths[i];
     displacements_kept.data()[kept] = displacements[i];
     types_here.get()[kept++] = types_here.get()[i];
@@ -115,8 +131,8 @@ int create_struct(Number count, const Number* lengths, const auto* displacements
   if (code != MPI_SUCCESS) return code_out(code);
   MPI_Count first = 0, extent = 0;
   core().Type_get_extent_c(whole, &first, &extent);
-  const MPI_Count end = upper >= 0 ? displacements[upper] : first + extent;
-  if (lower >= 0) first = displacements[lower];
+  const MPI_Count end = markers.has_upper ? markers.upper : first + extent;
+  if (markers.has_lower) first = markers.lower;
   code = core().Type_create_resized_c(whole, first, end - first, result.get());
   core().Type_free(&whole);
   result.finish();
