@@ -42,57 +42,60 @@ constexpr const char* kBenchFooter =
     "  bandwidth      one way, up to 64 messages in flight (2 MiB)\n"
     "  bidirectional  both ways at once, up to 64 in flight (2 MiB) each\n"
     "  rate           one way, 64 in flight at every length\n"
-    "  pairs          rank i to rank i + P/2, 64 in flight; needs -n 4 or more to say something new\n"
-    "  unexpected     64 messages that came before their receives, last one received first\n";
+    "  pairs          rank i to rank i + P/2, 64 in flight; differs from rate with 4 ranks or more\n"
+    "  unexpected     64 messages that arrive before their receives; the last one is received first\n";
 
 CLI::App& add_info(CLI::App& app, InfoOptions& options) {
   CLI::App& info = *app.add_subcommand("info", "build, machine, parameters, memory, protocols");
-  CLI::Option* program =
-      info.add_option("program", options.program,
-                      "only this program or script: for which MPI library it was built, and which it gets");
-  info.add_flag("--json", options.json, "as JSON");
-  info.add_flag("--memory", options.memory, "only the memory of a rank, beside the original design's")
+  CLI::Option* program = info.add_option(
+      "program", options.program,
+      "show only the MPI library for which this program or script was built, and the one it gets");
+  info.add_flag("--json", options.json, "print JSON");
+  info.add_flag("--memory", options.memory,
+                "show only the memory of a rank, compared with the design of the papers")
       ->excludes(program);
-  CLI::Option* explain = info.add_flag("--explain", options.explain,
-                                       "only which protocol a message takes, why, and why no other")
-                             ->excludes(program);
-  info.add_option("--size", options.bytes, "of the message that --explain is about (as in 1024 or 64KiB)")
+  CLI::Option* explain =
+      info.add_flag("--explain", options.explain, "show only the protocol of a message, and why it is chosen")
+          ->excludes(program);
+  info.add_option("--size", options.bytes, "bytes of the message for --explain, as in 1024 or 64KiB")
       ->transform(CLI::AsSizeValue(false))
       ->needs(explain);
-  info.add_option("-n,--ranks", options.ranks, "of the job that --memory and --explain are about")
+  info.add_option("-n,--ranks", options.ranks, "ranks of the job for --memory and --explain")
       ->check(CLI::Range(1u, 65536u));
   return info;
 }
 
 CLI::App& add_bench(CLI::App& app, BenchOptions& options, std::vector<std::string>& collectives, bool& skew) {
-  CLI::App& bench = *app.add_subcommand("bench", "how fast messages are between ranks");
-  bench.add_option("cases", options.cases, "what to measure")->capture_default_str();
+  CLI::App& bench = *app.add_subcommand("bench", "measure messages and collectives between ranks");
+  bench.add_option("cases", options.cases, "the cases to measure")->capture_default_str();
   bench.add_option("-n,--ranks", options.ranks, "ranks of the job")->capture_default_str();
-  bench.add_option("--hosts", options.hosts, "run it on these machines (names with commas between them)");
-  bench.add_option("--alloc", options.alloc, "where the buffers come from")
+  bench.add_option("--hosts", options.hosts,
+                   "run the job on these machines: host names, separated by commas");
+  bench.add_option("--alloc", options.alloc, "how the buffers are allocated")
       ->check(CLI::IsMember({"malloc", "mpi"}))
       ->capture_default_str();
-  bench.add_option("--offset", options.offset, "of both buffers from the start of a page")
+  bench.add_option("--offset", options.offset, "bytes from the start of a page to both buffers")
       ->check(CLI::Range(0, 4095))
       ->capture_default_str();
-  bench.add_option("--min-bytes", options.min_bytes, "shortest message (as in 1024 or 64KiB)")
+  bench.add_option("--min-bytes", options.min_bytes, "shortest message, as in 1024 or 64KiB")
       ->transform(CLI::AsSizeValue(false));
   bench.add_option("--max-bytes", options.max_bytes, "longest message")->transform(CLI::AsSizeValue(false));
-  bench.add_option("--sizes", options.sizes, "these lengths and no others")->delimiter(',');
-  bench.add_option("--time-ms", options.time_ms, "time for each case and length")
+  bench.add_option("--sizes", options.sizes, "exactly these message lengths")->delimiter(',');
+  bench.add_option("--time-ms", options.time_ms, "measuring time for each case and length")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  bench.add_option("--window", options.window, "messages in flight (default: by the case)")
+  bench.add_option("--window", options.window, "messages in flight (default: as the case says)")
       ->check(CLI::Range(1, 64));
   bench
       .add_option("--collective", collectives,
-                  fmt::format("instead: the time of the slowest rank in these: {}, or all",
+                  fmt::format("measure these collectives instead (time of the slowest rank): {}, or all",
                               fmt::join(hearth::tools::collective_names(), ", ")))
       ->delimiter(',');
   bench.add_flag("--skew", skew,
-                 "instead: what messages cost a producer whose consumer lags, by three ways; of its "
-                 "options --alloc, --sizes (one), --json and --plot count");
-  bench.add_option("--json", options.json_file, "write the results to this file ('-': standard output)");
+                 "measure instead how messages delay a producer whose consumer lags, with three "
+                 "protocols; accepts --alloc, one length of --sizes, --json and --plot");
+  bench.add_option("--json", options.json_file,
+                   "write the results as JSON to this file ('-': standard output)");
   bench.add_option("--plot", options.plot_file, "draw the results into this SVG file");
   bench.footer(kBenchFooter);
   return bench;
@@ -100,22 +103,23 @@ CLI::App& add_bench(CLI::App& app, BenchOptions& options, std::vector<std::strin
 
 CLI::App& add_paper(CLI::App& bench, PaperOptions& options) {
   CLI::App& paper =
-      *bench.add_subcommand("paper", "the papers' experiments: which of their claims this machine confirms");
+      *bench.add_subcommand("paper", "run the experiments of the papers and compare with their results");
   paper.footer("");  // by default that of bench, which is about other cases
-  paper.add_option("names", options.names, "of experiments");
-  paper.add_flag("--all", options.all, "all experiments, in some minutes");
-  paper.add_flag("--list", options.list, "say which there are, and what they are about");
-  paper.add_flag("--quick", options.quick,
-                 "as little as shows that everything runs; the numbers mean little");
+  paper.add_option("names", options.names, "names of experiments");
+  paper.add_flag("--all", options.all, "run all experiments, which takes some minutes");
+  paper.add_flag("--list", options.list, "list the experiments with a description");
+  paper.add_flag(
+      "--quick", options.quick,
+      "run each experiment briefly, as a test of the experiments: the figures are not significant");
   paper.add_option("-o,--output", options.page_file,
-                   "write the report to this file: one page with plots, for any browser");
+                   "write the report to this file, an HTML page with plots");
   paper.add_option("--json", options.json_file, "write all numbers to this file ('-': standard output)");
   paper.add_option("--mpi", options.prefixes,
-                   "measure the MPI library of this prefix too (bin/mpicc, bin/mpiexec); again for more");
+                   "also measure the MPI library of this prefix (bin/mpicc, bin/mpiexec); may be repeated");
   paper.add_option(
       "--application", options.application,
-      "the program, with its words, whose messages are examined instead of those of the included one");
-  paper.add_option("--application-ranks", options.application_ranks, "its ranks")
+      "a program with its arguments, whose messages are examined instead of those of the included program");
+  paper.add_option("--application-ranks", options.application_ranks, "ranks of that program")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   return paper;
@@ -123,55 +127,58 @@ CLI::App& add_paper(CLI::App& bench, PaperOptions& options) {
 
 CLI::App& add_tune(CLI::App& app, TuneOptions& options, CheckOptions& check, bool& checks) {
   CLI::App& tune = *app.add_subcommand("tune", "measure this machine and write its profile of thresholds");
-  tune.add_flag("--quick", options.quick, "only what matters most, in seconds");
+  tune.add_flag("--quick", options.quick, "measure only the most important thresholds, in seconds");
   tune.add_flag(
       "--background", options.background,
-      "as mpiexec does it in the background: seconds, at the lowest priority, only on an idle machine "
-      "that has no profile");
+      "tune as mpiexec does in the background: in seconds, at the lowest priority, and only on an idle "
+      "machine that has no profile");
   CLI::Option* check_flag = tune.add_flag(
-      "--check", checks, "instead: where the way that the library takes is more than 10 % behind another");
-  tune.add_option("--min-bytes", check.min_bytes, "shortest message of --check (as in 1024 or 64KiB)")
+      "--check", checks, "list instead where the chosen protocol is more than 10 % slower than another one");
+  tune.add_option("--min-bytes", check.min_bytes, "shortest message of --check, as in 1024 or 64KiB")
       ->transform(CLI::AsSizeValue(false))
       ->needs(check_flag);
   tune.add_option("--max-bytes", check.max_bytes, "longest message of --check")
       ->transform(CLI::AsSizeValue(false))
       ->needs(check_flag);
   tune.add_option("-o,--output", options.output_file,
-                  "write the profile to this file ('-': standard output) instead of your own place");
+                  "write the profile to this file ('-': standard output) instead of the user's own profile");
   tune.add_option("--plot", options.plot_file, "draw the curves and the crossovers into this SVG file");
   return tune;
 }
 
 CLI::App& add_profile(CLI::App& app, ProfileOptions& options) {
-  CLI::App& profile = *app.add_subcommand("profile",
-                                          "where messages went in a job on several machines: of what its "
-                                          "ranks have left in HEARTH_PROFILE_FOLDER");
-  profile.add_option("folder", options.folder, "where those files are")
+  CLI::App& profile =
+      *app.add_subcommand("profile",
+                          "summarise the messages of a job on several machines, from the files that its "
+                          "ranks have written to HEARTH_PROFILE_FOLDER");
+  profile.add_option("folder", options.folder, "the folder with these files")
       ->required()
       ->check(CLI::ExistingDirectory);
-  profile.add_option("-o,--output", options.output_files,
-                     "write a page, or JSON for FILE.json ('-': JSON on standard output)");
+  profile.add_option(
+      "-o,--output", options.output_files,
+      "write an HTML page, or JSON to a name that ends in .json ('-': JSON to standard output)");
   return profile;
 }
 
 CLI::App& add_why(CLI::App& app, WhyOptions& options) {
-  CLI::App& why = *app.add_subcommand("why", "why a running job stands still: who waits for whom");
-  why.add_option("pid", options.pid, "process number of mpiexec or of a rank (default: of the only job)");
-  why.add_flag("--json", options.json, "as JSON");
+  CLI::App& why =
+      *app.add_subcommand("why", "explain why a running job does not progress: which rank waits for which");
+  why.add_option("pid", options.pid, "PID of mpiexec or of a rank (default: the only running job)");
+  why.add_flag("--json", options.json, "print JSON");
   return why;
 }
 
 CLI::App& add_top(CLI::App& app, TopOptions& options) {
-  CLI::App& top = *app.add_subcommand("top", "what the ranks of a running job do, live");
-  top.add_option("pid", options.pid, "process number of mpiexec or of a rank (default: of the only job)");
-  CLI::Option* once = top.add_flag("--once", options.once, "print a table and end");
-  top.add_flag("--json", options.json, "as JSON")->needs(once);
+  CLI::App& top = *app.add_subcommand("top", "show what the ranks of a running job do, repeatedly");
+  top.add_option("pid", options.pid, "PID of mpiexec or of a rank (default: the only running job)");
+  CLI::Option* once = top.add_flag("--once", options.once, "print one table and exit");
+  top.add_flag("--json", options.json, "print JSON")->needs(once);
   const std::vector<std::string> orders(std::begin(hearth::tools::kTopOrders),
                                         std::end(hearth::tools::kTopOrders));
-  top.add_option("--sort", options.sort, "the order of the ranks")
+  top.add_option("--sort", options.sort, "column by which the ranks are sorted")
       ->check(CLI::IsMember(orders))
       ->capture_default_str();
-  top.add_option("--seconds", options.seconds, "between two looks")
+  top.add_option("--seconds", options.seconds, "time between two samples")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
   return top;
@@ -179,14 +186,14 @@ CLI::App& add_top(CLI::App& app, TopOptions& options) {
 
 CLI::App& add_doctor(CLI::App& app, DoctorOptions& options) {
   CLI::App& doctor = *app.add_subcommand(
-      "doctor", "what jobs need here, on one machine and on several: there or not, and the remedy");
+      "doctor", "check what jobs need on this machine and between machines, with remedies");
   doctor.add_option("--hosts", options.hosts,
-                    "machines (names with commas between them) between which to try the way");
-  doctor.add_option("--hostfile", options.host_file, "the same from a file, as mpiexec takes it")
+                    "also test the connections between these machines: host names, separated by commas");
+  doctor.add_option("--hostfile", options.host_file, "the same, with the machines of a hostfile of mpiexec")
       ->check(CLI::ExistingFile);
   doctor.add_flag("--between", options.between,
-                  "only the way between the machines of the job that this is a rank of");
-  doctor.add_flag("--json", options.json, "as JSON");
+                  "in a rank of a job: test only the connections between the machines of the job");
+  doctor.add_flag("--json", options.json, "print JSON");
   return doctor;
 }
 
@@ -234,7 +241,7 @@ int report(const Status& status) {
 }  // namespace
 
 int hearth::tools::run_hearth(int count, char** words) {
-  CLI::App app("Hearth MPI: what it is, what it would do, and how fast it is here");
+  CLI::App app("Hearth MPI: facts, measurements, and diagnostics of running jobs");
   app.set_version_flag("--version", "hearth " HEARTH_VERSION);
   app.require_subcommand(1);
   app.failure_message(failure_text);

@@ -129,12 +129,14 @@ const Option kOptions[] = {
      [](Parser& p, const Words& v) { p.program.folder = v[0]; return Status(); }},
     {"gwdir", "FOLDER", "working folder of all ranks",
      [](Parser& p, const Words& v) { p.job.folder = v[0]; return Status(); }},
-    {"host hosts H", "NAMES", "hosts by commas, each with :SLOTS if need be (docs/guide/several_machines.md)",
+    {"host hosts H", "NAMES",
+     "host names, separated by commas, each optionally with :SLOTS: docs/guide/several_machines.md",
      [](Parser& p, const Words& v) {
        for (std::string& host : split(v[0], ',')) p.job.hosts.push_back(std::move(host));
        return Status();
      }},
-    {"hostfile machinefile default-hostfile f", "FILE", "the same, one to a line", handle_host_file},
+    {"hostfile machinefile default-hostfile f", "FILE",
+     "the same, from a file with one host per line", handle_host_file},
 
     {"x", "NAME[=VALUE]", "set a variable in this program's ranks, or pass it on",
      [](Parser& p, const Words& v) { p.program.environment.push_back(edit_of(v)); return Status(); }},
@@ -142,13 +144,13 @@ const Option kOptions[] = {
      [](Parser& p, const Words& v) { p.program.environment.push_back(edit_of(v)); return Status(); }},
     {"genv", "NAME VALUE", "set a variable in all ranks",
      [](Parser& p, const Words& v) { p.job.environment.push_back(edit_of(v)); return Status(); }},
-    {"envlist", "NAMES", "pass variables on to this program's ranks, by commas",
+    {"envlist", "NAMES", "pass these variables on to this program's ranks (separated by commas)",
      [](Parser& p, const Words& v) { pass_on(v[0], p.program.environment); return Status(); }},
-    {"genvlist", "NAMES", "pass variables on to all ranks, by commas",
+    {"genvlist", "NAMES", "pass these variables on to all ranks (separated by commas)",
      [](Parser& p, const Words& v) { pass_on(v[0], p.job.environment); return Status(); }},
-    {"genvall envall", "", "pass the whole environment on (this is the default)",
+    {"genvall envall", "", "pass the whole environment on (the default)",
      [](Parser& p, const Words&) { p.job.inherit = Inherit::all; return Status(); }},
-    {"genvnone envnone", "", "pass on only the variables that are named",
+    {"genvnone envnone", "", "pass on only variables that other options name",
      [](Parser& p, const Words&) { p.job.inherit = Inherit::none; return Status(); }},
 
     {"tag-output l prepend-rank", "", "begin each line of output with [RANK]",
@@ -170,14 +172,14 @@ const Option kOptions[] = {
     {"timeout", "SECONDS", "end the job after that time, say what each rank waits for, and exit with 124",
      [](Parser& p, const Words& v) { return read_timeout(p.option.c_str(), v[0], p.job.timeout_ns); }},
 
-    {"profile", "FILE", "write messages and waits per pair of ranks: a page, or JSON for FILE.json",
+    {"profile", "FILE", "write messages and waits per pair of ranks: an HTML page, or JSON for FILE.json",
      [](Parser& p, const Words& v) { p.job.profile_files.push_back(v[0]); return Status(); }},
-    {"trace", "FILE", "write what each rank did when, for Perfetto or chrome://tracing: docs/guide/tools.md",
+    {"trace", "FILE", "write a timeline of each rank for Perfetto or chrome://tracing: docs/guide/tools.md",
      [](Parser& p, const Words& v) { p.job.trace_file = v[0]; return Status(); }},
     {"survive enable-recovery disable-auto-cleanup", "",
-     "ranks that fail do not end the job: docs/guide/failures.md",
+     "a failed rank does not end the job: docs/guide/failures.md",
      [](Parser& p, const Words&) { p.job.survive = true; return Status(); }},
-    {"with-ft", "KIND", "the same, as Open MPI has it: ulfm, mpi or none",
+    {"with-ft", "KIND", "the same in Open MPI's form: ulfm, mpi or none",
      [](Parser& p, const Words& v) { p.job.survive = v[0] == "ulfm" || v[0] == "mpi"; return Status(); }},
 
     {"why", "[=SECONDS]",
@@ -203,13 +205,16 @@ const Option kOptions[] = {
      }},
 
     {"chaos", "FAULTS",
-     "faults on purpose, for tests, drawn from a seed or named: docs/design/reliability.md", handle_chaos},
+     "inject faults, for tests: at random from a seed, or a named one: docs/design/reliability.md",
+     handle_chaos},
 
     {"bind-to binding", "LEVEL[:N]",
-     "bind each rank to none, hwthread, core, l2, l3, numa, package (socket); rr; user:LIST",
+     "bind each rank to none, hwthread, core (l1), l2, l3, numa, package (socket), board (node); rr; "
+     "user:LIST",
      [](Parser& p, const Words& v) { return read_bind(p.option, v[0], p.job.placement); }},
     {"map-by", "LEVEL[:PE=N]",
-     "place ranks round robin: slot, hwthread, core, l2, l3, numa, package; spread; ppr:N:LEVEL",
+     "place ranks round robin by slot, hwthread, core (l1), l2, l3, numa, package (socket), board (node); "
+     "spread; ppr:N:LEVEL; pe-list=LIST",
      [](Parser& p, const Words& v) { return read_map(p.option, v[0], p.job.placement); }},
     {"cpu-set cpu-list", "LIST", "use only these processors, as 0-3,8",
      [](Parser& p, const Words& v) {
@@ -225,12 +230,13 @@ const Option kOptions[] = {
      [](Parser& p, const Words&) { p.job.placement.map = Level::core; return Status(); }},
     {"bysocket", "", "as --map-by socket",
      [](Parser& p, const Words&) { p.job.placement.map = Level::package; return Status(); }},
-    {"use-hwthread-cpus", "", "bind to hardware threads where nothing else is asked for",
+    {"use-hwthread-cpus", "", "bind to hardware threads unless another binding is requested",
      [](Parser& p, const Words&) {
        if (p.job.placement.bind == Level::automatic) p.job.placement.bind = Level::hwthread;
        return Status();
      }},
-    {"place-by", "FILE", "place ranks that exchange most bytes on near processors: docs/guide/binding.md",
+    {"place-by", "FILE",
+     "place ranks that exchange many bytes on near processors, by a profile: docs/guide/binding.md",
      [](Parser& p, const Words& v) { p.job.traffic_file = v[0]; return Status(); }},
     {"report-bindings print-rank-map display-map", "", "print where each rank is bound, with a drawing",
      [](Parser& p, const Words&) { p.job.report_bindings = true; return Status(); }},
@@ -238,19 +244,20 @@ const Option kOptions[] = {
      [](Parser& p, const Words&) { p.job.do_not_launch = true; return Status(); }},
     {"share-heap", "", "allocate the programs' heap in memory that all ranks share: docs/design/arena.md",
      [](Parser& p, const Words&) { p.job.share_heap = Choice::yes; return Status(); }},
-    {"no-share-heap", "", "keep the heap private, whatever HEARTH_SHARE_HEAP says",
+    {"no-share-heap", "", "keep the heap private, even if HEARTH_SHARE_HEAP is set",
      [](Parser& p, const Words&) { p.job.share_heap = Choice::no; return Status(); }},
     {"initial-errhandler", "HANDLER",
-     "what errors do from the start: mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return",
+     "error handler from the start: mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return",
      handle_initial_errhandler},
-    {"oversubscribe", "", "no note when there are more ranks than processors, which is always allowed",
+    {"oversubscribe", "", "suppress the note that there are more ranks than processors",
      [](Parser& p, const Words&) { p.job.placement.oversubscribe = true; return Status(); }},
-    {"nooversubscribe", "", "stop when there are more ranks than processors",
+    {"nooversubscribe", "", "fail if there are more ranks than processors",
      [](Parser& p, const Words&) { p.job.placement.forbid_oversubscribe = true; return Status(); }},
     {"allow-run-as-root", "", "accepted: root may always run programs",
      [](Parser&, const Words&) { return Status(); }},
 
-    {"help h", "", "print this", [](Parser& p, const Words&) { p.job.show_help = true; return Status(); }},
+    {"help h", "", "print this help",
+     [](Parser& p, const Words&) { p.job.show_help = true; return Status(); }},
     {"version V", "", "print the version",
      [](Parser& p, const Words&) { p.job.show_version = true; return Status(); }},
     {"spawned-by", "SOCKET", "",  // for MPI_Comm_spawn
@@ -425,7 +432,7 @@ std::string help_text() {
     names.resize(std::max(names.size() + 1, kTextColumn), ' ');
     text += names + option.text + '\n';
   }
-  text += "\nTaken and named in one line, as they mean nothing on one machine:\n ";
+  text += "\nAccepted without effect on one machine, and reported in one line:\n ";
   size_t column = 1;
   for (const OptionText& option : options) {
     if (option.text != nullptr) continue;
@@ -439,13 +446,12 @@ std::string help_text() {
     }
   }
   text +=
-      "\n\nExit code: 0 when every rank ended well, else that of the first rank that did not (128 plus the "
-      "number "
-      "of\nthe signal that killed it); the code given to MPI_Abort; 124 after --timeout (MPIEXEC_TIMEOUT in "
-      "the "
-      "environment\nhas the same meaning); 127 or 126 when a program is missing or cannot be executed; 2 for "
-      "a "
-      "wrong command line.\n";
+      "\n\nExit code: 0 if every rank ended with 0, otherwise that of the first rank that failed (128 + N "
+      "if\n"
+      "signal N killed it); the code given to MPI_Abort; 124 after --timeout (MPIEXEC_TIMEOUT in the\n"
+      "environment has the same meaning); 127 or 126 when a program is missing or cannot be executed; 2 for "
+      "a\n"
+      "wrong command line. docs/... are files of the source; man mpiexec has the variables and more.\n";
   return text;
 }
 
