@@ -13,6 +13,7 @@ sys.path.insert(0, str(ROOT / "api"))
 from generator import calls, header, table  # noqa: E402
 
 HEAD = """/* Written by make_counting_tool.py. */
+#include <mpi-ext.h>
 #include <mpi.h>
 #include <string.h>
 
@@ -43,11 +44,12 @@ def main():
     for function, name, large in calls.all_forms(functions):
         if any(parameter.kind == "..." for parameter in function.parameters):
             continue
+        prefix = function.prefix
         arguments = ", ".join(parameter.name for parameter in function.parameters)
-        bodies += (f"static long calls_of_{name};\n{header.prototype(function, name, large, 'MPI_')} {{\n"
+        bodies += (f"static long calls_of_{name};\n{header.prototype(function, name, large, prefix)} {{\n"
                    f"  __atomic_fetch_add(&calls_of_{name}, 1, __ATOMIC_RELAXED);\n"
-                   f"  return PMPI_{name}({arguments});\n}}\n")
-        rows += f'    {{"MPI_{name}", &calls_of_{name}}},\n'
+                   f"  return P{prefix}{name}({arguments});\n}}\n")
+        rows += f'    {{"{prefix}{name}", &calls_of_{name}}},\n'
     listing = f"static const struct {{\n  const char* name;\n  long* calls;\n}} functions[] = {{\n{rows}}};\n"
     Path(sys.argv[1]).write_text(HEAD + bodies + listing + TAIL, encoding="utf-8")
 
