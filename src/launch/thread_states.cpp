@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/os_inspect.h"
 #include "base/os_io.h"
-#include "base/os_look.h"
 
 namespace hearth::launch {
 namespace {

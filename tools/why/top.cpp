@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/os_inspect.h"
 #include "base/os_io.h"
-#include "base/os_look.h"
 #include "base/os_process.h"
 #include "base/os_wait.h"
 #include "launch/why_words.h"

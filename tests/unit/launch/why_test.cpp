@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/contexts.h"
-#include "base/os_look.h"
+#include "base/os_inspect.h"
 #include "base/os_process.h"
 #include "base/os_stack.h"
 #include "base/os_wait.h"

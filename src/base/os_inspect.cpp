@@ -1,4 +1,4 @@
-#include "base/os_look.h"
+#include "base/os_inspect.h"
 
 #include <linux/futex.h>
 #include <sys/ioctl.h>
