@@ -209,7 +209,7 @@ void Requests::free(MPI_Request handle, const MPI_Request* variable, uint32_t si
     finding.details = {"freed by rank " + std::to_string(report_.rank()) + " at " + report_.site_words(site),
                        "begun at " + report_.site_words(operation.site)};
     finding.why =
-        "Nobody can know any more when its buffer may be used again (MPI 5.0 sections 3.7.3 and 3.9). "
+        "No call can determine any more when its buffer may be reused (MPI 5.0 sections 3.7.3 and 3.9). "
         "Remedy: MPI_Wait, "
         "or MPI_Cancel and MPI_Wait, before MPI_Request_free";
     finding.key = mix(hash_of("freed"), hash_of(report_.site_words(site)));

@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
   const int error = together ? MPI_Barrier(MPI_COMM_WORLD)
                              : MPI_Recv(&word, 1, MPI_INT, other, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (error == MPI_SUCCESS) {
-    printf("a message that nobody has sent\n");
+    printf("a message that was never sent\n");
   } else {
     char text[MPI_MAX_ERROR_STRING];
     int class, bytes;

@@ -231,7 +231,7 @@ class WhileItRuns(LaunchTest):
         run = self.start_telling("-n", 2, "--oversubscribe", "--why=0.5", PROGRAM, "tag")
         self.wait_for_cycle()
         time.sleep(1.2)
-        self.assertIsNone(run.poll(), "nobody said that the job is to end")
+        self.assertIsNone(run.poll(), "the job ended without a request")
         self.assertEqual(self.told().count("mpiexec: deadlock"), 1, self.told())
         run.send_signal(signal.SIGTERM)
         run.wait(timeout=LIMIT_S)

@@ -101,7 +101,7 @@ static void expect_told(const char* what, int code, MPI_Comm comm) {
   if (told) MPI_Error_string(code, words, &length);
   MPI_Barrier(comm);
   MPI_Allreduce(&told, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  CHECK(all > 0, "%s: nobody has heard of it", what);
+  CHECK(all > 0, "%s: no rank has got an error", what);
   const int class = class_of(code);
   CHECK(!told || class == MPI_ERR_TRUNCATE || class == MPI_ERR_OTHER, "%s: class %d", what, class);
   MPI_Comm_free(&comm);

@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 8; ++i) {
       all_say(living, flags[i], "flags");
       all_say(living, codes[i], "class");
-      if (i < 4 && victim == 0) CHECK(codes[i] == MPI_SUCCESS, "an error before anybody had died");
+      if (i < 4 && victim == 0) CHECK(codes[i] == MPI_SUCCESS, "an error before the first death");
       /* A victim that has called MPIX_Comm_iagree dies after its contribution, which may complete the
        * agreement. */
       const int may_complete = i == 4 && victim % 3 == 1 && codes[i] == MPI_SUCCESS;

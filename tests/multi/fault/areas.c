@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   CHECK(own_rank_ != 0, "no rank was killed");
   MPI_Comm_free(&parent);
   for (int tries = 0; !has_heard() || regions_taken() != 1; ++tries) {
-    CHECK(tries < patience, "%lld areas are taken that nobody uses", regions_taken() - 1);
+    CHECK(tries < patience, "%lld areas are taken and not used", regions_taken() - 1);
     pause_ms(5);
   }
   MPI_Finalize();

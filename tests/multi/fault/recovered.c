@@ -47,7 +47,7 @@ static void free_what_the_dead_was_in(MPI_Comm* twins, int other) {
   for (int i = 0; i < twins_count; ++i) MPI_Comm_free(&twins[i]);
   meet(other);
   const long long after = regions_taken();
-  CHECK(after == 1, "%lld areas are taken that nobody uses", after - 1);
+  CHECK(after == 1, "%lld areas are taken and not used", after - 1);
 }
 
 int main(int argc, char** argv) {

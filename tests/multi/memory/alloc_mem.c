@@ -70,7 +70,7 @@ static void exchange(void) {
 static void alignments(void) {
   MPI_Info info;
   MPI_Info_create(&info);
-  MPI_Info_set(info, "a key that nobody knows", "something");
+  MPI_Info_set(info, "an unknown key", "something");
   for (size_t alignment = 1; alignment <= 16 << 20; alignment *= 4) {
     char text[32];
     void* memory[3] = {NULL};

@@ -30,9 +30,9 @@ static void test_groups_of_nobody(void) {
   for (int i = 0; i < size_; ++i) all_ranks[i] = size_ - 1 - i;
   MPI_Comm_group(MPI_COMM_WORLD, &world);
   MPI_Group_incl(world, 0, NULL, &got);
-  expect_empty(&got, "nobody included");
+  expect_empty(&got, "no rank included");
   MPI_Group_excl(world, size_, all_ranks, &got);
-  expect_empty(&got, "everybody excluded");
+  expect_empty(&got, "all ranks excluded");
   MPI_Group_range_incl(world, 0, NULL, &got);
   expect_empty(&got, "no range included");
   MPI_Group_range_excl(world, 1, all, &got);
@@ -40,20 +40,20 @@ static void test_groups_of_nobody(void) {
   MPI_Group_difference(world, world, &got);
   expect_empty(&got, "a difference with itself");
   MPI_Group_difference(MPI_GROUP_EMPTY, world, &got);
-  expect_empty(&got, "nobody without everybody");
+  expect_empty(&got, "the empty group without all");
   MPI_Group_intersection(world, MPI_GROUP_EMPTY, &got);
-  expect_empty(&got, "an intersection with nobody");
+  expect_empty(&got, "an intersection with the empty group");
   MPI_Group_union(MPI_GROUP_EMPTY, MPI_GROUP_EMPTY, &got);
-  expect_empty(&got, "a union of nobody");
+  expect_empty(&got, "a union of empty groups");
   MPI_Group_incl(MPI_GROUP_EMPTY, 0, NULL, &got);
-  expect_empty(&got, "nobody of nobody");
+  expect_empty(&got, "no rank of the empty group");
   MPI_Group_union(MPI_GROUP_EMPTY, world, &got);
   MPI_Group_compare(got, world, &result);
-  CHECK(result == MPI_IDENT, "a union with nobody: %d", result);
+  CHECK(result == MPI_IDENT, "a union with the empty group: %d", result);
   MPI_Group_free(&got);
   MPI_Group_excl(world, 0, NULL, &got);
   MPI_Group_compare(got, world, &result);
-  CHECK(result == MPI_IDENT, "nobody excluded: %d", result);
+  CHECK(result == MPI_IDENT, "no rank excluded: %d", result);
   MPI_Group_free(&got);
 
   /* A reversed group, and one whose steps do not reach the end of the range. */
@@ -65,8 +65,8 @@ static void test_groups_of_nobody(void) {
   CHECK(there[0] == size_ - 1 && there[1] == MPI_PROC_NULL && there[2] == 0, "translated: %d %d %d", there[0],
         there[1], there[2]);
   MPI_Group_translate_ranks(world, 2, ranks, MPI_GROUP_EMPTY, there);
-  CHECK(there[0] == MPI_UNDEFINED && there[1] == MPI_PROC_NULL, "translated to nobody: %d %d", there[0],
-        there[1]);
+  CHECK(there[0] == MPI_UNDEFINED && there[1] == MPI_PROC_NULL, "translated to the empty group: %d %d",
+        there[0], there[1]);
   MPI_Group_translate_ranks(world, 0, NULL, other, NULL);
   all[0][0] = 0;
   all[0][1] = size_ - 1;
@@ -78,7 +78,7 @@ static void test_groups_of_nobody(void) {
   MPI_Group_free(&other);
 
   MPI_Comm_create(MPI_COMM_WORLD, MPI_GROUP_EMPTY, &comm);
-  CHECK(comm == MPI_COMM_NULL, "a communicator of nobody");
+  CHECK(comm == MPI_COMM_NULL, "a communicator of the empty group");
   /* Disjoint groups in one call: the even and the odd ranks (section 7.4.2). */
   all[0][0] = rank_ % 2;
   all[0][2] = 2;
@@ -96,7 +96,7 @@ static void test_splits(void) {
   MPI_Comm part = MPI_COMM_WORLD;
   int rank, size;
   MPI_Comm_split(MPI_COMM_WORLD, MPI_UNDEFINED, 5, &part);
-  CHECK(part == MPI_COMM_NULL, "a part of nobody");
+  CHECK(part == MPI_COMM_NULL, "a part of the empty group");
   /* The largest color; keys at the limits of int. */
   const int last = rank_ == size_ - 1;
   MPI_Comm_split(MPI_COMM_WORLD, INT_MAX, last ? INT_MIN : INT_MAX, &part);
@@ -486,7 +486,7 @@ static void test_error_classes(void) {
         class_of(error_code), error_code);
   length = -1;
   MPI_Error_string(error_code, text, &length);
-  CHECK(length == 0 && text[0] == 0, "words that nobody gave: \"%s\"", text);
+  CHECK(length == 0 && text[0] == 0, "a text that the program has not set: \"%s\"", text);
   MPI_Add_error_string(error_code, "our own words");
   MPI_Error_string(error_code, text, &length);
   CHECK(strcmp(text, "our own words") == 0 && length == 13, "\"%s\"", text);

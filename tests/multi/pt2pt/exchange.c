@@ -104,7 +104,7 @@ static void proc_null(void) {
     }
     MPI_Request_free(&request);
   }
-  CHECK(value == 42 && other == 43, "nobody wrote %d %d", value, other);
+  CHECK(value == 42 && other == 43, "%d %d: changed by a receive from MPI_PROC_NULL", value, other);
 }
 
 int main(int argc, char** argv) {

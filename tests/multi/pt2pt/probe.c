@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   if (rank_ == 0) {
     int found = 1;
     MPI_Iprobe(MPI_ANY_SOURCE, 1000, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
-    CHECK(!found, "MPI_Iprobe found a message that nobody sent");
+    CHECK(!found, "MPI_Iprobe found a message that was not sent");
     for (int i = 0; i < kinds * repeats; ++i) {
       const int by_source = i / kinds % 2;
       for (int from = 1; from < size_; ++from) {

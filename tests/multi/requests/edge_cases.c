@@ -136,7 +136,7 @@ static void test_nobody(void) {
   expect_proc_null(&status, "probed");
   spoil(&status);
   MPI_Improbe(MPI_PROC_NULL, 5, MPI_COMM_WORLD, &flag, &message, &status);
-  CHECK(flag && message == MPI_MESSAGE_NO_PROC, "a matched probe of nobody");
+  CHECK(flag && message == MPI_MESSAGE_NO_PROC, "a matched probe of MPI_PROC_NULL");
   expect_proc_null(&status, "probed and matched");
   spoil(&status);
   MPI_Mrecv(&word, 1, MPI_INT, &message, &status);
@@ -154,7 +154,7 @@ static void test_nobody(void) {
   MPI_Sendrecv_replace(&word, 1, MPI_INT, MPI_PROC_NULL, 5, MPI_PROC_NULL, MPI_ANY_TAG, MPI_COMM_WORLD,
                        &status);
   expect_proc_null(&status, "exchanged");
-  CHECK(word == -1, "nobody wrote %d", word);
+  CHECK(word == -1, "%d: changed by a receive from MPI_PROC_NULL", word);
   /* MPI_PROC_NULL on one side only. */
   const int first = rank_ == 0, last = rank_ == size_ - 1;
   spoil(&status);
@@ -258,11 +258,11 @@ static void test_partitioned(void) {
       for (int i = 0; sends && i < 4; ++i) MPI_Pready(i, request);
       spoil(&status);
       MPI_Wait(&request, &status);
-      if (!sends) expect_proc_null(&status, "partitions from nobody");
+      if (!sends) expect_proc_null(&status, "partitions from MPI_PROC_NULL");
     }
     MPI_Request_free(&request);
   }
-  CHECK(words[0] == 1 && words[3] == 4, "nobody wrote partitions");
+  CHECK(words[0] == 1 && words[3] == 4, "partitions from MPI_PROC_NULL were written");
   if (!promised()) return;
   const MPI_Count most = (MPI_Count)1 << 62;
   CHECK(class_of(MPI_Psend_init(words, 2, most, MPI_INT, rank_, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
@@ -273,7 +273,7 @@ static void test_partitioned(void) {
         "more bytes than 64 bits can hold, with the partitions");
   CHECK(class_of(MPI_Precv_init(words, 1, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
                                 &request)) == MPI_ERR_RANK,
-        "partitions from anybody");
+        "partitions from MPI_ANY_SOURCE");
   CHECK(class_of(MPI_Precv_init(words, 1, 1, MPI_INT, rank_, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_INFO_NULL,
                                 &request)) == MPI_ERR_TAG,
         "partitions of any tag");

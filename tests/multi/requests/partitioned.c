@@ -220,7 +220,7 @@ static void try_errors(void) {
   MPI_Start(&receiving);
   MPI_Pready_range(0, 1, sending);
   MPI_Parrived(receiving, 1, &flag);
-  CHECK(flag, "nothing from nobody has not arrived");
+  CHECK(flag, "a partition from MPI_PROC_NULL has not arrived");
   MPI_Status status;
   MPI_Wait(&sending, MPI_STATUS_IGNORE);
   MPI_Wait(&receiving, &status);

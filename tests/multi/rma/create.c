@@ -136,7 +136,7 @@ static void test_shared(int apart) {
   /* No memory on any rank. */
   DO(MPI_Win_allocate_shared(0, 1, MPI_INFO_NULL, near, &mine, &win));
   DO(MPI_Win_shared_query(win, MPI_PROC_NULL, &size, &unit, &base));
-  CHECK(size == 0, "%ld bytes of nobody", (long)size);
+  CHECK(size == 0, "%ld bytes of MPI_PROC_NULL", (long)size);
   DO(MPI_Win_free(&win));
   MPI_Comm_free(&near);
 }

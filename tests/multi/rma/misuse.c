@@ -79,7 +79,8 @@ static void test_targets(void) {
   expect_class(MPI_Put(&word_, 1, MPI_DATATYPE_NULL, rank_, 0, 1, MPI_LONG, win_), MPI_ERR_TYPE,
                "a null datatype");
   DO(MPI_Win_unlock_all(win_));
-  expect_class(MPI_Win_lock(MPI_LOCK_SHARED, size_, 0, win_), MPI_ERR_RANK, "a lock of nobody");
+  expect_class(MPI_Win_lock(MPI_LOCK_SHARED, size_, 0, win_), MPI_ERR_RANK,
+               "a lock of a rank that does not exist");
   expect_unharmed("ranks that are none");
 }
 

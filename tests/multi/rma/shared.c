@@ -107,7 +107,7 @@ static void test_one_owner(void) {
   DO(MPI_Win_allocate_shared(count * (MPI_Aint)sizeof(int), sizeof(int), MPI_INFO_NULL, machine_comm_, &mine,
                              &win));
   table = memory_of(win, MPI_PROC_NULL);
-  CHECK(table != NULL && table == memory_of(win, 0), "nobody's memory is not rank 0's");
+  CHECK(table != NULL && table == memory_of(win, 0), "the memory of MPI_PROC_NULL is not that of rank 0");
   DO(MPI_Win_fence(0, win));
   for (int i = 0; i < each; ++i) table[each * machine_rank_ + i] = 3 * (each * machine_rank_ + i);
   DO(MPI_Win_fence(0, win));

@@ -82,8 +82,10 @@ static void try_errors(MPI_Session session) {
   MPI_Group group = MPI_GROUP_NULL;
   MPI_Info info = MPI_INFO_NULL;
   int length = 0;
-  CHECK(MPI_Group_from_session_pset(session, "mpi://NOWHERE", &group) != MPI_SUCCESS, "a set nobody has");
-  CHECK(MPI_Session_get_pset_info(session, "mpi://NOWHERE", &info) != MPI_SUCCESS, "a set nobody has");
+  CHECK(MPI_Group_from_session_pset(session, "mpi://NOWHERE", &group) != MPI_SUCCESS,
+        "a set that does not exist");
+  CHECK(MPI_Session_get_pset_info(session, "mpi://NOWHERE", &info) != MPI_SUCCESS,
+        "a set that does not exist");
   CHECK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 99, &length, NULL) != MPI_SUCCESS, "set 99");
   CHECK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, -1, &length, NULL) != MPI_SUCCESS, "set -1");
 

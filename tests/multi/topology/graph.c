@@ -151,7 +151,8 @@ static void test_errors(void) {
   if (size_ > 1)
     CHECK(class_of(MPI_Graph_create(comm, 2, indx, edges, 0, &made)) == MPI_ERR_ARG, "a falling index");
   edges[0] = 1;
-  CHECK(class_of(MPI_Graph_create(comm, 1, indx, edges, 0, &made)) == MPI_ERR_RANK, "an edge to nobody");
+  CHECK(class_of(MPI_Graph_create(comm, 1, indx, edges, 0, &made)) == MPI_ERR_RANK,
+        "an edge to a rank that does not exist");
   CHECK(class_of(MPI_Graphdims_get(comm, &number, &number)) == MPI_ERR_TOPOLOGY, "no graph");
   CHECK(class_of(MPI_Dist_graph_neighbors_count(comm, &number, &number, &number)) == MPI_ERR_TOPOLOGY,
         "no distributed graph");
