@@ -34,11 +34,10 @@ void reduce(Function* function, void* in, void* inout, Number count, MPI_Datatyp
   as<Reduction<Number>>(function)(in, inout, &count, &there);
 }
 
-int copy_attribute(CopyFunction function, KeyvalKind kind, void* handle, int keyval, void* extra_state,
-                   void* value_in, void* value_out, int* flag) {
-  const auto call = [&]<class Handle>(Handle there) {
-    return as<Copy<Handle>>(function.comm)(there, keyval_out(keyval), extra_state, value_in, value_out, flag);
-  };
+/// Calls a function of the user with a handle in the facade's ABI, and returns its error code in the
+/// library's.
+template <class Call>
+int call_with(KeyvalKind kind, void* handle, const Call& call) {
   switch (kind) {
     case KeyvalKind::comm:
       return error_in(call(comm_out(static_cast<MPI_Comm>(handle))));
@@ -50,20 +49,20 @@ int copy_attribute(CopyFunction function, KeyvalKind kind, void* handle, int key
   return MPI_SUCCESS;
 }
 
+int copy_attribute(CopyFunction function, KeyvalKind kind, void* handle, int keyval, void* extra_state,
+                   void* value_in, void* value_out, int* flag) {
+  const auto call = [&]<class Handle>(Handle there) {
+    return as<Copy<Handle>>(function.comm)(there, keyval_out(keyval), extra_state, value_in, value_out, flag);
+  };
+  return call_with(kind, handle, call);
+}
+
 int delete_attribute(DeleteFunction function, KeyvalKind kind, void* handle, int keyval, void* value,
                      void* extra_state) {
   const auto call = [&]<class Handle>(Handle there) {
     return as<Delete<Handle>>(function.comm)(there, keyval_out(keyval), value, extra_state);
   };
-  switch (kind) {
-    case KeyvalKind::comm:
-      return error_in(call(comm_out(static_cast<MPI_Comm>(handle))));
-    case KeyvalKind::type:
-      return error_in(call(type_out(static_cast<MPI_Datatype>(handle))));
-    case KeyvalKind::win:
-      return error_in(call(win_out(static_cast<MPI_Win>(handle))));
-  }
-  return MPI_SUCCESS;
+  return call_with(kind, handle, call);
 }
 
 void report_error(const Errhandler& handler, void* handle, int code) {
