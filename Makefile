@@ -134,8 +134,8 @@ check-surroundings: system all
 	@python3 -B tests/launch/surroundings.py --build build/release
 
 check-chaos: all
-	@scripts/build.sh release multi_traffic failing_malloc
-	@status=0; for form in "seeds.py --count 300" sweep.py kills.py; do \
+	@scripts/build.sh release multi_traffic failing_malloc launch_spawn_family
+	@status=0; for form in "seeds.py --count 300" sweep.py kills.py spawn.py; do \
 	  HEARTH_BUILD=build/release python3 -B tests/chaos/$$form || status=1; \
 	done; exit $$status
 

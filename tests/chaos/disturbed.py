@@ -36,15 +36,15 @@ CALLS = names("CALL")
 
 
 class Outcome:
-    def __init__(self, words, ranks, code, out, err, took_s, left):
+    def __init__(self, words, ranks, code, out, err, took_s, left, done):
         self.words, self.ranks, self.code, self.out, self.err = words, ranks, code, out, err
-        self.took_s, self.left = took_s, left
+        self.took_s, self.left, self.done = took_s, left, done
 
     @property
     def well(self):
-        if self.code == 137 and self.out.count(WELL) == self.ranks:
+        if self.code == 137 and self.out.count(self.done) == self.ranks:
             return True  # all ranks had their data before one was killed in MPI_Finalize
-        return self.code == 0 and WELL in self.out
+        return self.code == 0 and self.done in self.out
 
     @property
     def disturbed(self):
@@ -69,8 +69,8 @@ class Outcome:
         if by_signal in FATAL_SIGNALS or re.search(r"SIG(BUS|SEGV|ABRT|FPE|ILL)", self.err):
             return f"ended by signal {by_signal}"
         if self.code == 0:
-            return "" if WELL in self.out else "says it went well, but did not come to its end"
-        if self.code == 3 or "is wrong" in self.err:
+            return "" if self.done in self.out else "says it went well, but did not come to its end"
+        if self.code == 3 or re.search(r"step \d+: .* is wrong", self.err):
             return "wrong data"
         if not self.own_words():
             return f"ended with {self.code} without a word"
@@ -82,8 +82,9 @@ class Outcome:
         return "\n".join(text)
 
 
-def run(options, arguments, ranks=3, environment=None, program=PROGRAM):
-    """Runs the program under mpiexec and checks for left-over processes and files."""
+def run(options, arguments, ranks=3, environment=None, program=PROGRAM, done=WELL):
+    """Runs the program under mpiexec and checks for left-over processes and files. The program prints `done`
+    when it has succeeded."""
     mark = uuid.uuid4().hex
     before = shared_files()
     with tempfile.TemporaryDirectory(prefix="hearth-chaos-") as folder:
@@ -111,4 +112,4 @@ def run(options, arguments, ranks=3, environment=None, program=PROGRAM):
         left += [f"file {name}" for name in os.listdir(folder)]
     left += [f"/dev/shm/{name}" for name in shared_files() - before]
     shown = [f"{k}={v}" for k, v in (environment or {}).items()] + words
-    return Outcome(shown, ranks, code, out, err, took_s, left)
+    return Outcome(shown, ranks, code, out, err, took_s, left, done)

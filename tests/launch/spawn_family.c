@@ -130,10 +130,12 @@ int main(int argc, char** argv) {
   } else if (strcmp(mode, "late") == 0 || strcmp(mode, "once") == 0) {
     disturb_children();
     MPI_Comm inter = is_child ? parent : spawn(argv[0], mode, 2);
-    if (inter != MPI_COMM_NULL) {
-      MPI_Barrier(inter);
-      MPI_Comm_disconnect(&inter);
+    if (inter == MPI_COMM_NULL || MPI_Barrier(inter) != MPI_SUCCESS) {
+      MPI_Finalize();
+      return 1;
     }
+    MPI_Comm_disconnect(&inter);
+    if (!is_child) printf("the parents and the children have parted\n");
   } else if (is_child) {
     if (strcmp(mode, "part") == 0) {
       MPI_Comm_disconnect(&parent);

@@ -154,29 +154,6 @@ class KilledAtPointsTest(FamilyTest):
         self.assertTrue(wait_until(lambda: not processes_with(self.mark)), processes_with(self.mark))
 
 
-class RefusedPacketsTest(FamilyTest):
-    """The system refuses one packet of a process while a connection is made: no process waits for ever."""
-
-    PACKETS_MAX = 12
-
-    def check(self, handler, environment):
-        run = self.start("-n", PARENTS, "--oversubscribe", "--initial-errhandler", handler, FAMILY, "once",
-                         env=environment)
-        _, errors = run.communicate(timeout=LIMIT_S)
-        self.assertTrue(wait_until(lambda: not processes_with(self.mark)), processes_with(self.mark))
-        return "fails with" in errors
-
-    def test_each_packet(self):
-        for variable in ("HEARTH_CHAOS", "CHAOS_OF_CHILDREN"):
-            for rank in range(PARENTS):
-                refused = 0
-                for number in range(1, self.PACKETS_MAX):
-                    handler = ("mpi_errors_are_fatal", "mpi_errors_return")[number % 2]
-                    with self.subTest(side=variable, packet=number, rank=rank):
-                        refused += self.check(handler, {variable: f"fail=packet:{number},rank={rank}"})
-                self.assertGreaterEqual(refused, 1)
-
-
 class DisconnectedTest(FamilyTest):
     def test_children_go_on(self):
         self.run_mpiexec("-n", PARENTS, "--oversubscribe", FAMILY, "part")
