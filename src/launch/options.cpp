@@ -209,12 +209,10 @@ const Option kOptions[] = {
      handle_chaos},
 
     {"bind-to binding", "LEVEL[:N]",
-     "bind each rank to none, hwthread, core (l1), l2, l3, numa, package (socket), board (node); rr; "
-     "user:LIST",
+     "bind to none, hwthread, core (l1), l2, l3, numa, package (socket), board (node); rr; user:LIST",
      [](Parser& p, const Words& v) { return read_bind(p.option, v[0], p.job.placement); }},
     {"map-by", "LEVEL[:PE=N]",
-     "place ranks round robin by slot, hwthread, core (l1), l2, l3, numa, package (socket), board (node); "
-     "spread; ppr:N:LEVEL; pe-list=LIST",
+     "place by slot, hwthread, core, l2, l3, numa, package, board; spread; ppr:N:LEVEL; pe-list=LIST",
      [](Parser& p, const Words& v) { return read_map(p.option, v[0], p.job.placement); }},
     {"cpu-set cpu-list", "LIST", "use only these processors, as 0-3,8",
      [](Parser& p, const Words& v) {
