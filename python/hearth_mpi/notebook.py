@@ -12,6 +12,7 @@ import secrets
 import shlex
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -24,6 +25,8 @@ from hearth_mpi.rank import KEY_VARIABLE
 __all__ = ["RankError", "Ranks", "RemoteObject"]
 
 START_S_MAX = 60.0
+GREETING_S_MAX = 5.0  # from the acceptance of a connection to the end of its greeting
+GREETING_BYTES_MAX = 200
 INTERRUPT_S = 2.0  # for ranks to leave a cell; those in a blocking MPI call do not see the interrupt
 STOP_S = 5.0
 NOTE_S = 3.0  # from the first failed rank to the line that names the ranks that still run the cell
@@ -72,62 +75,49 @@ def _write(name, text):
     stream.flush()
 
 
-class _Newcomers:
-    """Connections whose greeting is not complete. Any process of the machine can connect, so all of them are
-    read as they come, and those without the key are closed before anything is unpickled."""
+class _Greeting:
+    """The first message on an accepted connection, as far as it has arrived. The process at the other end may
+    be no rank and may send anything, so reading neither blocks nor trusts the announced length."""
 
-    BYTES_MAX = 200  # of a greeting, with the four bytes of its length
-    OPEN_MAX = 1024
+    def __init__(self, accepted):
+        self._socket = accepted
+        self._socket.setblocking(False)
+        self._end = time.monotonic() + GREETING_S_MAX
+        self._received = b""
 
-    def __init__(self, listener, key):
-        self._listener = listener
-        self._key = key.encode()
-        self._received = {}  # socket: bytes, in the order of the connections
-
-    def greeted(self, seconds):
-        """Waits for that time at most; yields ((purpose, rank, pid), connection) of complete greetings."""
-        for end in wait([self._listener, *self._received], seconds):
-            if end is self._listener:
-                self._accept()
-                continue
-            words = self._read(end)
-            if words is not None:
-                del self._received[end]
-                end.setblocking(True)
-                yield words, Connection(end.detach())
+    def fileno(self):
+        return self._socket.fileno()
 
     def close(self):
-        for end in list(self._received):
-            self._drop(end)
+        self._socket.close()
 
-    def _accept(self):
-        end = self._listener.accept()[0]
-        end.setblocking(False)
-        self._received[end] = b""
-        if len(self._received) > self.OPEN_MAX:
-            self._drop(next(iter(self._received)))
+    def connection(self):
+        """The connection, for the messages after the greeting."""
+        self._socket.setblocking(True)
+        return Connection(self._socket.detach())
 
-    def _drop(self, end):
-        del self._received[end]
-        end.close()
-
-    def _read(self, end):
-        """The words of a complete greeting after its key, or None."""
-        try:
-            piece = end.recv(self.BYTES_MAX)
-        except BlockingIOError:
-            return None
-        except OSError:
-            piece = b""
-        received = self._received[end] = self._received[end] + piece
-        length = 4 + int.from_bytes(received[:4], "big") if len(received) >= 4 else self.BYTES_MAX
-        if piece and len(received) < length <= self.BYTES_MAX:
-            return None
-        words = received[4:].split()
-        if len(received) == length and len(words) == 4 and secrets.compare_digest(words[0], self._key):
-            return words[1:]
-        self._drop(end)
-        return None
+    def read(self):
+        """The words of the greeting, None until all of it has arrived. Raises ValueError or OSError if the
+        connection must be closed: invalid length, early end, or a greeting that is too late."""
+        # The format of multiprocessing.connection: the length, then the message. Nothing beyond it is read.
+        while True:
+            missing = 4 - len(self._received)
+            if missing <= 0:
+                length = struct.unpack_from("!i", self._received)[0]
+                if not 0 <= length <= GREETING_BYTES_MAX:
+                    raise ValueError(f"a greeting of {length} bytes")
+                missing += length
+            if missing == 0:
+                return self._received[4:].split()
+            try:
+                received = self._socket.recv(missing)
+            except BlockingIOError:
+                if time.monotonic() > self._end:
+                    raise ValueError("an incomplete greeting") from None
+                return None
+            if not received:
+                raise ValueError("the connection ended")
+            self._received += received
 
 
 class _Job:
@@ -185,26 +175,46 @@ class _Job:
             _write("stdout", line)
 
     def _accept_ranks(self, listener, key):
-        newcomers = _Newcomers(listener, key)
-        try:
-            self._wait_for_ranks(newcomers)
-        finally:
-            newcomers.close()
-
-    def _wait_for_ranks(self, newcomers):
+        listener.setblocking(False)
         end = time.monotonic() + START_S_MAX
-        while len(self.connections) + len(self._lifelines) < 2 * self.count:
-            if self._process.poll() is not None:
-                raise RankError(self.end_text("the ranks did not start"))
-            if time.monotonic() > end:
-                raise RankError(
-                    f"hearth_mpi: {len(self.connections)} of {self.count} ranks have connected after "
-                    f"{START_S_MAX:.0f} s. Likely cause: an overloaded machine, or mpiexec's option "
-                    "--host, which a notebook cannot use"
-                )
-            for (purpose, rank, pid), connection in newcomers.greeted(0.1):
-                self._pids[int(rank)] = int(pid)
-                (self.connections if purpose == b"cells" else self._lifelines)[int(rank)] = connection
+        greetings = set()
+        try:
+            while len(self.connections) + len(self._lifelines) < 2 * self.count:
+                if self._process.poll() is not None:
+                    raise RankError(self.end_text("the ranks did not start"))
+                if time.monotonic() > end:
+                    raise RankError(
+                        f"hearth_mpi: {len(self.connections)} of {self.count} ranks have connected after "
+                        f"{START_S_MAX:.0f} s. Likely cause: an overloaded machine, or mpiexec's option "
+                        "--host, which a notebook cannot use"
+                    )
+                if listener in wait([listener, *greetings], 0.1):
+                    try:
+                        greetings.add(_Greeting(listener.accept()[0]))
+                    except BlockingIOError:
+                        pass  # the peer has closed the connection
+                greetings = {greeting for greeting in greetings if not self._greet(greeting, key)}
+        finally:
+            for greeting in greetings:
+                greeting.close()
+
+    def _greet(self, greeting, key):
+        """Accepts a rank's connection; closes any other one before anything is unpickled. Returns whether
+        either was done."""
+        try:
+            words = greeting.read()
+        except (OSError, ValueError):
+            greeting.close()
+            return True
+        if words is None:
+            return False
+        if len(words) != 4 or not secrets.compare_digest(words[0], key.encode()):
+            greeting.close()
+            return True
+        rank = int(words[2])
+        self._pids[rank] = int(words[3])
+        (self.connections if words[1] == b"cells" else self._lifelines)[rank] = greeting.connection()
+        return True
 
     def signal(self, ranks, number):
         for rank in ranks:

@@ -5,13 +5,10 @@ Runs itself again in a virtual environment with the wheel of this build, whose o
 .cache/notebook (scripts/setup.sh notebook). Without that folder: exit code 77, which is skipped."""
 
 import os
-import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 from pathlib import Path
@@ -29,45 +26,6 @@ def is_alive(pid):
     except OSError:
         return False
     return state != "Z"
-
-
-class StrayConnections(unittest.TestCase):
-    """Processes that find the notebook's socket and are no ranks."""
-
-    PACKETS = (b"", b"\0\0", b"\0\0\4\0" + 1024 * b"x", b"\0\0\0\4\xc3\xa4 x", b"\xff" * 300,
-               b"\0\0\0\x0cwrong cells 0 1")
-
-    def setUp(self):
-        self.ends = []
-        self.addCleanup(lambda: [end.close() for end in self.ends])
-
-    def disturb(self):
-        name = f"@hearth-notebook-{os.getpid()}-"
-        end = time.monotonic() + CELL_S_MAX
-        found = []
-        while not found and time.monotonic() < end:
-            found = re.findall(rf"{name}\w+", Path("/proc/net/unix").read_text())
-        for packet in self.PACKETS:
-            for closes in (True, False):
-                stray = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-                stray.connect("\0" + found[0][1:])
-                if packet:
-                    stray.sendall(packet)
-                if closes:
-                    stray.close()
-                else:
-                    self.ends.append(stray)
-
-    def test_the_ranks_start(self):
-        from hearth_mpi.notebook import Ranks
-
-        thread = threading.Thread(target=self.disturb)
-        thread.start()
-        ranks = Ranks(2)
-        self.addCleanup(ranks.stop)
-        thread.join()
-        self.assertEqual(len(self.ends), len(self.PACKETS))
-        self.assertEqual(ranks.run("1 + 1"), [2, 2])
 
 
 class Notebook(unittest.TestCase):
