@@ -15,12 +15,12 @@ inline void release(Type& type) {
   if (__builtin_expect(--type.references == 0, 0)) destroy(type);
 }
 /// Holds a reference for a scope, also if an exception ends it.
-class Held {
+class Reference {
  public:
-  explicit Held(Type& type) : type_(type) { retain(type); }
-  ~Held() { release(type_); }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
+  explicit Reference(Type& type) : type_(type) { retain(type); }
+  ~Reference() { release(type_); }
+  Reference(const Reference&) = delete;
+  Reference& operator=(const Reference&) = delete;
 
  private:
   Type& type_;

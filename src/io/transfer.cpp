@@ -200,7 +200,8 @@ Status OpenFile::move(const Access& access, int64_t etypes, int64_t file_bytes, 
     HEARTH_TRY(range.take(begin, end, access.writing));
   }
   if (!view_->representation().native()) return move_converted(access, data_offset, bytes);
-  const datatype::Held held(*access.data.type);
+  // Other threads may free the datatype or set another view while the lock is released.
+  const datatype::Reference held(*access.data.type);
   const std::shared_ptr<const View> view = view_;
   os::Moved moved;
   {

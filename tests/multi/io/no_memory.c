@@ -88,6 +88,30 @@ static int sweep(const char* name, int (*call)(void), int victim, int equal, int
   return 0;
 }
 
+/* Each allocation of an independent access fails in turn: the access releases its reference to the datatype,
+ * so that MPI_Type_free destroys it, and the next datatype takes the slot (base/pool.h) and thus the handle.
+ */
+static void check_references(const char* name, int writing) {
+  for (int n = 1, failed = 1; failed; ++n) {
+    CHECK(n < kAllocationsMax, "%s has no end of allocations", name);
+    const int count = kBytes / (16 * size_);
+    MPI_Datatype copy, next;
+    DO(MPI_Type_dup(strided_, &copy));
+    const MPI_Datatype handle = copy;
+    fail_at_(n);
+    const int code = writing ? MPI_File_write_at(file_, 0, data_, count, copy, MPI_STATUS_IGNORE)
+                             : MPI_File_read_at(file_, 0, data_, count, copy, MPI_STATUS_IGNORE);
+    failed = fail_at_(0);
+    CHECK(class_of(code) == (failed ? MPI_ERR_NO_MEM : MPI_SUCCESS), "%s, allocation %d: %s", name, n,
+          words_of(code));
+    CHECK(failed || n > 1, "%s has no allocations", name);
+    DO(MPI_Type_free(&copy));
+    DO(MPI_Type_dup(strided_, &next));
+    CHECK(next == handle, "%s, allocation %d: the freed datatype still exists", name, n);
+    DO(MPI_Type_free(&next));
+  }
+}
+
 int main(int argc, char** argv) {
   start_with_codes(argc, argv);
   *(void**)&fail_at_ = dlsym(RTLD_DEFAULT, "failing_malloc_at");
@@ -106,6 +130,8 @@ int main(int argc, char** argv) {
     int opening = sweep("MPI_File_open", open_it, victim, 1, close_it);
     CHECK(opening > 3, "opening has %d allocations", opening);
     sweep("MPI_File_set_view", set_view, victim, 1, NULL);
+    check_references("MPI_File_write_at", 1);
+    check_references("MPI_File_read_at", 0);
     sweep("MPI_File_write_at_all", write_all, victim, 0, NULL);
     sweep("MPI_File_read_at_all", read_all, victim, 0, NULL);
     sweep("MPI_File_write_all_begin", write_split, victim, 0, NULL);
