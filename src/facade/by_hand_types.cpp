@@ -76,40 +76,72 @@ void write_contents(const Envelope& envelope, MPI_Count max_integers, MPI_Count 
   for (MPI_Count i = 0; i < envelope.types && i < max_types; ++i) types_there[i] = type_out(types[i]);
 }
 
-/// Blocks that are markers: MPI_LB and MPI_UB, datatypes of size 0 that MPI 3.0 removed. The least MPI_LB and
-/// the greatest MPI_UB determine the bounds (MPI 2.2 section 4.1.6).
+/// The displacements of one marker among the members of a struct, without empty blocks, which add nothing to
+/// the type map.
 struct Markers {
   bool any = false;
-  bool has_lower = false, has_upper = false;  // false for a block of length 0
-  MPI_Count lower = 0, upper = 0;
+  MPI_Count lowest = 0;
+  MPI_Count highest = 0;
 
-  static bool is_marker(Datatype type) { return type == lower_bound_type() || type == upper_bound_type(); }
-  void add(Datatype type, MPI_Count length, MPI_Count displacement) {
+  void add(MPI_Count displacement) {
+    lowest = any && lowest < displacement ? lowest : displacement;
+    highest = any && highest > displacement ? highest : displacement;
     any = true;
-    if (length <= 0) return;
-    if (type == lower_bound_type()) {
-      lower = has_lower && lower < displacement ? lower : displacement;
-      has_lower = true;
-    } else {
-      upper = has_upper && upper > displacement ? upper : displacement;
-      has_upper = true;
-    }
   }
 };
 
-/// The bounds of markers become those of a resized type. Bounds that nested types have from their own markers
-/// are used if this type has no marker of that kind.
+/// Whether the bounds of a type are given by markers, instead of by its data: then a marker above the lower
+/// bound does not change it, otherwise that marker becomes the lower bound.
+int find_given_bounds(MPI_Datatype type, MPI_Count lower_bound, bool& given) {
+  const MPI_Count lengths[] = {1, 1}, displacements[] = {0, lower_bound + 1};
+  MPI_Datatype empty = MPI_DATATYPE_NULL, marker = MPI_DATATYPE_NULL, joined = MPI_DATATYPE_NULL;
+  MPI_Count lower = 0, extent = 0;
+  int code = core().Type_contiguous_c(0, MPI_BYTE, &empty);
+  if (code == MPI_SUCCESS) code = core().Type_create_resized_c(empty, 0, 0, &marker);
+  const MPI_Datatype types[] = {type, marker};
+  if (code == MPI_SUCCESS) code = core().Type_create_struct_c(2, lengths, displacements, types, &joined);
+  if (code == MPI_SUCCESS) code = core().Type_get_extent_c(joined, &lower, &extent);
+  given = lower == lower_bound;
+  for (MPI_Datatype* made : {&empty, &marker, &joined}) {
+    if (*made != MPI_DATATYPE_NULL) core().Type_free(made);
+  }
+  return code;
+}
+
+/// Makes the type of the other members, with the bounds that the markers give.
+int resize(MPI_Datatype members, const Markers& lower, const Markers& upper, MPI_Datatype* resized) {
+  MPI_Count first = 0, extent = 0;
+  bool given = false;
+  int code = core().Type_get_extent_c(members, &first, &extent);
+  if (code == MPI_SUCCESS) code = find_given_bounds(members, first, given);
+  if (code != MPI_SUCCESS) return code;
+  MPI_Count end = first + extent;
+  if (lower.any) first = given && first < lower.lowest ? first : lower.lowest;
+  if (upper.any) end = given && end > upper.highest ? end : upper.highest;
+  return core().Type_create_resized_c(members, first, end - first, resized);
+}
+
+/// MPI_LB and MPI_UB, datatypes of size 0 that MPI 3.0 removed, become the bounds of a resized type: the
+/// lowest MPI_LB and the highest MPI_UB, including the bounds given in other members (MPI 2.2 section 4.1.6).
+///
+/// Limitation: the library stores one flag per type, whether its bounds are given, for both bounds. So a
+/// type with only one kind of marker has both bounds given when it is a member of another struct. Example: a
+/// struct of an int and MPI_UB, at displacement 8 after a double, makes the lower bound 8; in MPI 2.2 it is
+/// 0, because no MPI_LB is in the type map. With markers of both kinds the bounds are those of MPI 2.2.
 template <class Number, class Create>
 int create_struct(Number count, const Number* lengths, const auto* displacements, const Datatype* types,
                   Datatype* newtype, Create create) {
   const bool given = types != nullptr && lengths != nullptr && displacements != nullptr && newtype != nullptr;
-  Markers markers;
+  Markers lower, upper;
+  bool marked = false;
   for (Number i = 0; given && i < count; ++i) {
-    if (Markers::is_marker(types[i])) markers.add(types[i], lengths[i], displacements[i]);
+    if (types[i] != lower_bound_type() && types[i] != upper_bound_type()) continue;
+    marked = true;
+    if (lengths[i] > 0) (types[i] == lower_bound_type() ? lower : upper).add(displacements[i]);
   }
   ArrayIn<type_in> types_here(types, count);
   Out<type_out> result(newtype);
-  if (!markers.any) {
+  if (!marked) {
     const int code = create(count, lengths, displacements, types_here.get(), result.get());
     result.finish();
     return code_out(code);
@@ -121,20 +153,19 @@ int create_struct(Number count, const Number* lengths, const auto* displacements
     return code_out(MPI_ERR_NO_MEM);
   Number kept = 0;
   for (Number i = 0; i < count; ++i) {
-    if (Markers::is_marker(types[i])) continue;
+    if (types[i] == lower_bound_type() || types[i] == upper_bound_type()) continue;
     lengths_kept.data()[kept] = lengths[i];
     displacements_kept.data()[kept] = displacements[i];
     types_here.get()[kept++] = types_here.get()[i];
   }
-  MPI_Datatype whole = MPI_DATATYPE_NULL;
-  int code = create(kept, lengths_kept.data(), displacements_kept.data(), types_here.get(), &whole);
-  if (code != MPI_SUCCESS) return code_out(code);
-  MPI_Count first = 0, extent = 0;
-  core().Type_get_extent_c(whole, &first, &extent);
-  const MPI_Count end = markers.has_upper ? markers.upper : first + extent;
-  if (markers.has_lower) first = markers.lower;
-  code = core().Type_create_resized_c(whole, first, end - first, result.get());
-  core().Type_free(&whole);
+  const bool bounded = lower.any || upper.any;  // otherwise all markers are in empty blocks
+  MPI_Datatype members = MPI_DATATYPE_NULL;
+  int code = create(kept, lengths_kept.data(), displacements_kept.data(), types_here.get(),
+                    bounded ? &members : result.get());
+  if (bounded && code == MPI_SUCCESS) {
+    code = resize(members, lower, upper, result.get());
+    core().Type_free(&members);
+  }
   result.finish();
   return code_out(code);
 }

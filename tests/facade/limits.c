@@ -1,7 +1,6 @@
 /* Strings in buffers as long as the ABI of the facade says, which are shorter than those of the standard ABI.
    Compiled without a header: the prototypes below are those of that ABI. Exit code 0: no byte beyond a buffer
-   was written, and long strings were truncated. Also the number of MPI_FILE_NULL, which is 0 in Fortran, and
-   the bounds of types with the markers MPI_LB and MPI_UB. */
+   was written, and long strings were truncated. Also the number of MPI_FILE_NULL, which is 0 in Fortran. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,18 +10,11 @@ extern char ompi_mpi_comm_self[512];
 extern char ompi_mpi_file_null[1536];
 #define COMM_SELF ((Handle)ompi_mpi_comm_self)
 #define FILE_NULL ((void*)ompi_mpi_file_null)
-extern char ompi_mpi_int[512], ompi_mpi_lb[512], ompi_mpi_ub[512];
-#define INT ((Handle)ompi_mpi_int)
-#define LB ((Handle)ompi_mpi_lb)
-#define UB ((Handle)ompi_mpi_ub)
 enum { ERROR_STRING = 256, OBJECT_NAME = 64, LIBRARY_VERSION = 256, INFO_KEY = 36, PROCESSOR_NAME = 256 };
 #else
 typedef int Handle;
 #define COMM_SELF 0x44000001
 #define FILE_NULL ((void*)0)
-#define INT 0x4c000405
-#define LB 0x4c000010
-#define UB 0x4c000011
 enum { ERROR_STRING = 512, OBJECT_NAME = 128, LIBRARY_VERSION = 8192, INFO_KEY = 255, PROCESSOR_NAME = 128 };
 #endif
 
@@ -39,9 +31,6 @@ int MPI_Info_get_nthkey(Handle, int, char*);
 int MPI_Info_free(Handle*);
 int MPI_File_c2f(void*);
 void* MPI_File_f2c(int);
-int MPI_Type_create_struct(int, const int*, const long*, const Handle*, Handle*);
-int MPI_Type_get_extent(Handle, long*, long*);
-int MPI_Type_free(Handle*);
 
 static char memory[8192 + 64];
 static int wrong;
@@ -58,39 +47,6 @@ static void expect(const char* what, int size, int length) {
   fprintf(stderr, "%s: length %d of %d bytes, reported %d, %s\n", what, found, size, length,
           kept ? "within the buffer" : "written beyond the buffer");
   wrong = 1;
-}
-
-static void expect_bounds(int count, const int* lengths, const long* displacements, const Handle* types,
-                          long lower, long upper) {
-  Handle type;
-  long found, extent;
-  MPI_Type_create_struct(count, lengths, displacements, types, &type);
-  MPI_Type_get_extent(type, &found, &extent);
-  MPI_Type_free(&type);
-  if (found == lower && found + extent == upper) return;
-  fprintf(stderr, "markers: bounds %ld and %ld, not %ld and %ld\n", found, found + extent, lower, upper);
-  wrong = 1;
-}
-
-static void test_markers(void) {
-  const int lengths[] = {1, 2, 1, 1, 1};
-  const long displacements[] = {4, 8, -8, 20, 28};
-  const Handle types[] = {LB, INT, LB, UB, UB};
-  expect_bounds(5, lengths, displacements, types, -8, 28);
-  expect_bounds(4, lengths, displacements, types, -8, 20);
-  expect_bounds(2, lengths, displacements, types, 4, 16);
-  /* A block of length 0 adds no marker. */
-  const int empty[] = {0, 2};
-  expect_bounds(2, empty, displacements, types, 8, 16);
-  /* Markers of a nested type. */
-  Handle inner;
-  const long inside[] = {-4, 0};
-  MPI_Type_create_struct(2, lengths, inside, types, &inner);
-  const Handle nested[] = {inner, INT};
-  const long apart[] = {0, 100};
-  const int one[] = {1, 1};
-  expect_bounds(2, one, apart, nested, -4, 8);
-  MPI_Type_free(&inner);
 }
 
 int main(int argc, char** argv) {
@@ -129,7 +85,6 @@ int main(int argc, char** argv) {
     wrong = 1;
   }
 
-  test_markers();
   MPI_Finalize();
   return wrong;
 }
