@@ -72,8 +72,15 @@ inline void copy_bytes(void* to, const void* from, size_t bytes) {
   } else if (bytes <= kCachedBytesMax) {
     copy::run_cached(to, from, bytes);
   } else {
-    copy::run(copy::choose(bytes, copy::alignment_difference(to, from), true), to, from, bytes);
+    copy::run(copy::choose(bytes, true), to, from, bytes);
   }
+}
+
+/// Like memcpy, for a piece of a copy of `whole_bytes` bytes between this process's memory and memory that
+/// another process writes or reads.
+inline void copy_shared_bytes(void* to, const void* from, size_t bytes, uint64_t whole_bytes) {
+  if (bytes < copy::kStringCopyBytesMin) return copy_bytes(to, from, bytes);
+  copy::run(copy::choose_for_piece(bytes, whole_bytes), to, from, bytes);
 }
 
 }  // namespace hearth

@@ -32,7 +32,8 @@ void run(Engine engine, void* to, const void* from, size_t bytes);
 /// run(Engine::cached, ...) without the checks.
 void run_cached(void* to, const void* from, size_t bytes);
 
-/// How far the destination begins after the source, modulo 4096, the size of a page: an input of choose().
+/// How far the destination begins after the source, modulo 4096, the size of a page: on some processors the
+/// string copy is slow if this is less than a line.
 inline unsigned alignment_difference(const void* to, const void* from) {
   return static_cast<unsigned>((reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(from)) % 4096);
 }
@@ -40,6 +41,18 @@ inline unsigned alignment_difference(const void* to, const void* from) {
 /// The engine for one copy. `cache_shared`: the next reader of the destination has read it before and shares
 /// a cache with the copying processor, as a receiver that copies for itself. The limits are parameters in
 /// base/param.def, or constants in copy_engine.cpp with their measurements.
-Engine choose(size_t bytes, unsigned alignment_difference, bool cache_shared);
+Engine choose(size_t bytes, bool cache_shared);
+
+/// Below these lengths the next two functions never choose the string copy.
+constexpr size_t kStringCopyBytesMin = 8192;
+constexpr size_t kStringCopyForReaderBytesMin = 4096;
+
+/// The engine for a piece of `bytes` bytes of a copy of `whole_bytes` bytes, which this processor reads next:
+/// of memory that another process has written, or to memory that it reads.
+Engine choose_for_piece(size_t bytes, uint64_t whole_bytes);
+
+/// The engine for a short copy, such as a fragment, to lines that another processor has read and reads next,
+/// with or without a shared cache.
+Engine choose_for_reader(size_t bytes, bool cache_shared);
 
 }  // namespace hearth::copy

@@ -17,11 +17,9 @@ bool has_avx512() {
 
 /// Whether 64-byte vectors run at full width and full speed. Intel's first generations reduce their clock for
 /// a while when they execute one; VBMI2 identifies those that do not. AMD's Zen 4 executes them in halves:
-/// AVX2 was as fast or up to a tenth faster there (November 2026). VP2INTERSECT identifies Zen 5, which
-/// executes them whole.
+/// AVX2 was as fast or up to a tenth faster there (November 2026). Zen 5 executes them whole.
 bool has_whole_avx512() {
-  return __builtin_cpu_is("amd") ? __builtin_cpu_supports("avx512vp2intersect")
-                                 : __builtin_cpu_supports("avx512vbmi2");
+  return __builtin_cpu_is("amd") ? is_amd_zen5() : __builtin_cpu_supports("avx512vbmi2");
 }
 #endif
 
@@ -39,6 +37,16 @@ Usable ask_processor() {
 }
 
 }  // namespace
+
+// By an instruction set that AMD's earlier processors lack.
+bool is_amd_zen5() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return __builtin_cpu_is("amd") && __builtin_cpu_supports("avx512vp2intersect");
+#else
+  return false;
+#endif
+}
 
 std::span<const VectorSet> usable_vector_sets() {
   static const Usable usable = ask_processor();

@@ -1,5 +1,6 @@
 // The instruction sets for which vector loops are compiled (copy_loop_*.cpp, datatype/reduce_kernels_*.cpp),
-// and those that this processor supports, for the choice at run time. Any thread, at any time.
+// and those that this processor supports, for the choice at run time; and the processor's model, as far as a
+// choice depends on it. Any thread, at any time.
 #pragma once
 
 #include <cstdint>
@@ -21,5 +22,8 @@ enum class VectorSet : uint8_t {
 
 /// Those that the processor reports, best first, the baseline last.
 std::span<const VectorSet> usable_vector_sets();
+
+/// Whether this is AMD's Zen 5 or a successor.
+bool is_amd_zen5();
 
 }  // namespace hearth

@@ -19,6 +19,10 @@ PipelineBlocks one_block(void* buffer, Count count, Type& type) {
   return {.base = static_cast<std::byte*>(buffer), .stride = 0, .bytes = count * type.size, .type = &type};
 }
 
+// Longest data of one call that the string copy may take: they stay in the L2 cache. Of 1 MiB, an allgather
+// without a shared cache took 1.4 times as long with it, and of 64 KiB 0.95 (AMD Zen 5, November 2026).
+constexpr int64_t kSharedCopyBytesMax = 256 * 1024;
+
 constexpr int64_t to_lines(int64_t bytes) {
   constexpr int64_t kLine = shm::kLineBytes;
   return (bytes + kLine - 1) / kLine * kLine;
@@ -164,7 +168,13 @@ void PipelineMoves::take(int64_t stage, int from, uint64_t begin) {
   const int64_t part = apart_ ? ((rank() - from + size()) % size() - 1) * part_bytes_ : 0;
   const int64_t block = apart_ ? rank() * in_.length(from) : 0;
   const std::byte* const piece = source(from, begin, part, block + at, bytes);
-  datatype::unpack(*in_.type, in_.place(from), at, piece, static_cast<size_t>(bytes));
+  const int64_t whole_bytes = saturated_product(taken_from_ < 0 ? size() : 1, in_.length(from));
+  if (in_.type->contiguous && whole_bytes <= kSharedCopyBytesMax) {
+    copy_shared_bytes(in_.place(from) + in_.type->true_lower_bound + at, piece, static_cast<size_t>(bytes),
+                      static_cast<uint64_t>(whole_bytes));
+  } else {
+    datatype::unpack(*in_.type, in_.place(from), at, piece, static_cast<size_t>(bytes));
+  }
   access_counters::reads(piece, bytes);
   access_counters::copies(bytes);
 }

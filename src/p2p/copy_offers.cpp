@@ -24,15 +24,17 @@ constexpr uint32_t kRefusalsPerSample = 16;
 
 class SendingInArena final : public single_copy::Copier {
  public:
-  SendingInArena(std::byte* to, const std::byte* data) : to_(to), data_(data) {}
+  SendingInArena(std::byte* to, const std::byte* data, uint64_t bytes)
+      : to_(to), data_(data), bytes_(bytes) {}
   bool copy(const single_copy::Piece& piece) override {
-    copy_bytes(to_ + piece.at, data_ + piece.at, piece.bytes);
+    copy_shared_bytes(to_ + piece.at, data_ + piece.at, piece.bytes, bytes_);
     return true;
   }
 
  private:
   std::byte* const to_;
   const std::byte* const data_;
+  const uint64_t bytes_;
 };
 
 class SendingByMethod final : public single_copy::Copier {
@@ -180,7 +182,7 @@ bool CopyOffers::copy_share_in_arena(const Request& request, const CooperativeRe
   std::byte* to = access_.arena_memory_of(receiver, cooperative_request.to,
                                           static_cast<size_t>(cooperative_request.bytes));
   if (to == nullptr) return true;  // this process has no address space left for the slice
-  SendingInArena copier(to, first_byte(request));
+  SendingInArena copier(to, first_byte(request), cooperative_request.bytes);
   const single_copy::Message message =
       message_of(access_.own_local_rank(receiver), cooperative_request, single_copy::kPlainPieces);
   counters_.bytes_copied_by_sender +=

@@ -45,7 +45,7 @@ void LoadPolicy::update(uint64_t bytes, uint64_t in_order_ns, uint64_t four_page
 
 void LoadPolicy::copy(bool four_pages, void* to, const std::byte* from, size_t bytes) {
   if (four_pages) return copy::run(copy::Engine::four_pages, to, from, bytes);
-  copy_bytes(to, from, bytes);
+  copy_shared_bytes(to, from, bytes, bytes);
 }
 
 void LoadPolicy::read(void* to, const std::byte* from, size_t bytes) {

@@ -214,11 +214,13 @@ void LongReceives::take_bytes(ReceiveStream& stream, const std::byte* data, int6
     const profile::CopyTimer timer(recorder_, stream.from, static_cast<uint64_t>(fitting));
     stream.prefault.prepare(static_cast<size_t>(stream.copied_bytes + fitting));
     const auto length = static_cast<size_t>(fitting);
-    if (LoadPolicy::has_choice(stream.total_bytes, length) &&
-        datatype::is_one_run(*request.type, request.count)) {
-      pairs_.at(stream.from).load_policy.read(first_byte(request) + stream.copied_bytes, data, length);
-    } else {
+    std::byte* const to = first_byte(request) + stream.copied_bytes;
+    if (!datatype::is_one_run(*request.type, request.count)) {
       datatype::unpack(*request.type, request.buffer, stream.copied_bytes, data, length);
+    } else if (LoadPolicy::has_choice(stream.total_bytes, length)) {
+      pairs_.at(stream.from).load_policy.read(to, data, length);
+    } else {
+      copy_shared_bytes(to, data, length, static_cast<uint64_t>(stream.total_bytes));
     }
   }
   stream.copied_bytes += bytes;

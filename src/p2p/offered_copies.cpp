@@ -28,16 +28,18 @@ class Receiving : public single_copy::Copier {
 
 class ReceivingFromArena final : public Receiving {
  public:
-  ReceivingFromArena(transport::Transport& transport, PeerIndex from, std::byte* to, const std::byte* data)
-      : Receiving(transport, from), to_(to), data_(data) {}
+  ReceivingFromArena(transport::Transport& transport, PeerIndex from, std::byte* to, const std::byte* data,
+                     uint64_t bytes)
+      : Receiving(transport, from), to_(to), data_(data), bytes_(bytes) {}
   bool copy(const single_copy::Piece& piece) override {
-    copy_bytes(to_ + piece.at, data_ + piece.at, piece.bytes);
+    copy_shared_bytes(to_ + piece.at, data_ + piece.at, piece.bytes, bytes_);
     return true;
   }
 
  private:
   std::byte* const to_;
   const std::byte* const data_;
+  const uint64_t bytes_;
 };
 
 class ReceivingByMethod final : public Receiving {
@@ -70,9 +72,9 @@ void copy_to_buffer(Prefault& prefault, std::byte* to, const std::byte* data, si
   size_t at = 0;
   for (; prefault.any() && at + kStepBytes < bytes; at += kStepBytes) {
     prefault.prepare(at + kStepBytes);
-    copy_bytes(to + at, data + at, kStepBytes);
+    copy_shared_bytes(to + at, data + at, kStepBytes, bytes);
   }
-  copy_bytes(to + at, data + at, bytes - at);
+  copy_shared_bytes(to + at, data + at, bytes - at, bytes);
 }
 
 }  // namespace
@@ -153,7 +155,7 @@ bool OfferedCopies::copy_from_arena(ReceiveStream& stream, const Request& reques
     exposure = arena_->expose(to, bytes);
   }
   if (exposure) {
-    ReceivingFromArena copier(transport_, stream.from, to, data);
+    ReceivingFromArena copier(transport_, stream.from, to, data, bytes);
     return copy_together(stream, exposure.offset(), 0, bytes, single_copy::kPlainPieces, copier);
   }
   copy_to_buffer(stream.prefault, to, data, bytes);

@@ -4,12 +4,16 @@
 //   plain      the data stay in the sender's cache until the receiver reads them. Best if the two share a
 //              cache.
 //   streaming  non-temporal, past the caches. A bounce buffer that the receiver has read is in the receiver's
-//              cache, and plain stores have to invalidate its lines there one after the other: 2 to 5 ns per
-//              line with a shared cache, 30 to 60 without. Streaming stores take 5 ns in both cases.
+//              cache, and plain stores have to invalidate its lines there: on Zen 3 2 to 5 ns per line with a
+//              shared cache, 30 to 60 without. Streaming stores take 5 ns in both cases.
+//
+// Where the processor's string copy is as fast in both cases, it replaces both from some length on
+// (copy::choose_for_reader).
 //
 // The reported topology does not decide this: it may be missing or wrong, or change while the job runs
-// (virtual processors migrate). So the policy samples the time of plain stores now and then, and switches if
-// necessary. One per peer, owned by the engine, under the library's lock.
+// (virtual processors migrate). So the policy samples the time of plain stores now and then, compares it with
+// that of stores into the own cache, and switches if necessary. One per peer, owned by the engine, under the
+// library's lock.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +37,11 @@ class StorePolicy {
   bool streams() const { return streams_; }
   /// Whether plain stores were measured as fast: the two share a cache.
   bool near() const { return !streams_ && (fast_samples_ == kSettledSamples || choice_ == Choice::plain); }
-  /// Updates the policy with a sample: plain stores of `bytes` bytes took `took_ns`.
-  void update(uint64_t bytes, uint64_t took_ns);
+  /// Updates the policy with a sample: plain stores of `bytes` bytes took `took_ns`. `own_ns` as returned by
+  /// own_cache_ns().
+  void update(uint64_t bytes, uint64_t took_ns, uint64_t own_ns);
+  /// Plain stores of 2 KiB into this processor's own cache, measured once per process.
+  static uint64_t own_cache_ns();
 
  private:
   bool wants_sample(size_t bytes) const;

@@ -49,9 +49,9 @@ Status store(const Data& origin, const Target& target, std::byte* here) {
   const auto* const from = static_cast<const std::byte*>(origin.buffer) + origin.type->true_lower_bound;
   const auto bytes = static_cast<size_t>(target.bytes());
   if (bytes <= kStoredCachedBytesMax) {
-    copy_bytes(to, from, bytes);
+    copy_shared_bytes(to, from, bytes, bytes);
   } else {
-    copy::run(copy::choose(bytes, copy::alignment_difference(to, from), false), to, from, bytes);
+    copy::run(copy::choose(bytes, false), to, from, bytes);
   }
   return {};
 }
@@ -60,8 +60,9 @@ Status store(const Data& origin, const Target& target, std::byte* here) {
 Status load(const std::byte* here, const Target& target, const Data& result) {
   if (!result.type->contiguous || !target.type->contiguous)
     return datatype::copy(here, target.count, *target.type, result.buffer, result.count, *result.type);
-  copy_bytes(static_cast<std::byte*>(result.buffer) + result.type->true_lower_bound,
-             here + target.type->true_lower_bound, static_cast<size_t>(target.bytes()));
+  const auto bytes = static_cast<size_t>(target.bytes());
+  copy_shared_bytes(static_cast<std::byte*>(result.buffer) + result.type->true_lower_bound,
+                    here + target.type->true_lower_bound, bytes, bytes);
   return {};
 }
 

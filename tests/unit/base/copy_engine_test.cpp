@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/copy_loop.h"
+#include "base/param.h"
 
 namespace hearth::copy {
 namespace {
@@ -147,15 +148,31 @@ TEST(CopyEngine, DestinationsJustBehindTheSource) {
 
 TEST(CopyEngine, ChoosesWhatIsAvailable) {
   for (size_t bytes = 0; bytes <= size_t{1} << 32; bytes = bytes * 3 / 2 + 1) {
-    for (const unsigned difference : {0, 1, 63, 64, 4095}) {
-      for (const bool cache_shared : {false, true}) {
-        const Engine engine = choose(bytes, difference, cache_shared);
-        EXPECT_TRUE(available(engine)) << name(engine) << " for " << bytes;
-      }
+    for (const bool cache_shared : {false, true}) {
+      EXPECT_TRUE(available(choose(bytes, cache_shared))) << bytes << " bytes";
+      EXPECT_TRUE(available(choose_for_reader(bytes, cache_shared))) << bytes << " bytes";
     }
+    EXPECT_TRUE(available(choose_for_piece(bytes, 3 * bytes))) << bytes << " bytes";
   }
   EXPECT_TRUE(available(Engine::cached));
-  EXPECT_EQ(choose(8, 0, true), Engine::cached);
+  EXPECT_EQ(choose(8, true), Engine::cached);
+}
+
+TEST(CopyEngine, TheStringCopyIsChosenFromTheParameterUp) {
+  if (!available(Engine::rep_movsb)) GTEST_SKIP() << "the processor does not report a fast string copy";
+  const auto place = static_cast<size_t>(param::Id::copy_string_bytes_min);
+  constexpr size_t kBytes = 65536;
+  ASSERT_TRUE(param::set_number(place, kBytes));
+  for (const bool cache_shared : {false, true}) {
+    EXPECT_EQ(choose_for_reader(kBytes, cache_shared), Engine::rep_movsb);
+    EXPECT_NE(choose_for_reader(kBytes - 1, cache_shared), Engine::rep_movsb);
+  }
+  EXPECT_EQ(choose(kBytes, false), Engine::rep_movsb);
+  EXPECT_EQ(choose(kBytes, true), Engine::cached);
+  EXPECT_EQ(choose_for_piece(kBytes, kBytes), Engine::rep_movsb);
+  EXPECT_EQ(choose_for_piece(kBytes - 1, kBytes), Engine::cached);
+  EXPECT_EQ(choose_for_piece(kBytes, uint64_t{1} << 40), Engine::cached) << "it would bypass the caches";
+  ASSERT_TRUE(param::set_number(place, 0));
 }
 
 }  // namespace
