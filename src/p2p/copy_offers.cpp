@@ -61,6 +61,10 @@ single_copy::Message message_of(int helper, const CooperativeRequest& cooperativ
           static_cast<size_t>(cooperative_request.bytes), sizes};
 }
 
+uint64_t single_copy_bytes_min(const PairProtocol& limits) {
+  return std::min(limits.single_copy_bytes_min, limits.single_copy_measured_bytes_min);
+}
+
 bool bounce_buffers_hold(const PairProtocol& limits, uint64_t bytes) {
   return bytes <= limits.fragment_bytes_max * static_cast<uint64_t>(limits.fragments_in_flight_max);
 }
@@ -110,21 +114,27 @@ CopyOffers::Offer CopyOffers::offer(const Request& request, uint64_t bytes) {
   const PeerIndex to = request.key.peer;
   Peer& peer = of(to);
   const PairProtocol& limits = pairs_.limits_for(request.key);
-  const uint64_t single_copy_min =
-      std::min(limits.single_copy_bytes_min, limits.single_copy_measured_bytes_min);
-  if (bytes < std::min(limits.arena_bytes_min, single_copy_min) ||
+  if (bytes < std::min(limits.arena_bytes_min, single_copy_bytes_min(limits)) ||
       !datatype::is_one_run(*request.type, request.count)) {
     return {};
   }
-  const bool to_self = to == access_.self();
-  if (skew_aware_ && !to_self && bounce_buffers_hold(limits, bytes) && peer.skew.prefers_bounce_buffers())
-    return {};
+  const bool may_skew = skew_aware_ && to != access_.self() && bounce_buffers_hold(limits, bytes);
+  if (may_skew && peer.skew.prefers_bounce_buffers()) return {};
+  Offer offer = offer_zero_copy(request, bytes, limits);
+  if (may_skew && offer.flags != 0) peer.skew.zero_copy_began();
+  return offer;
+}
+
+CopyOffers::Offer CopyOffers::offer_zero_copy(const Request& request, uint64_t bytes,
+                                              const PairProtocol& limits) {
+  const PeerIndex to = request.key.peer;
+  Peer& peer = of(to);
   const std::byte* data = first_byte(request);
   Offer offer;
   if (bytes >= limits.arena_bytes_min && !peer.arena_declined) {
     if (!arena_->holds(data, bytes)) {
       arena_->note_private_message();
-    } else if (to_self || offers_arena(to)) {
+    } else if (to == access_.self() || offers_arena(to)) {
       offer.exposure = arena_->expose(data, bytes);
     }
     if (offer.exposure) {
@@ -134,7 +144,7 @@ CopyOffers::Offer CopyOffers::offer(const Request& request, uint64_t bytes) {
     }
   }
   // A due sample needs bounce buffers (offers_arena).
-  if (bytes < single_copy_min || peer.single_copy_declined || peer.sample_due) return {};
+  if (bytes < single_copy_bytes_min(limits) || peer.single_copy_declined || peer.sample_due) return {};
   offer.address = reinterpret_cast<uint64_t>(data);
   offer.flags = kSingleCopy;
   return offer;

@@ -68,6 +68,7 @@ class CopyOffers {
   };
 
   Peer& of(PeerIndex peer) { return peers_[static_cast<size_t>(peer)]; }
+  Offer offer_zero_copy(const Request& request, uint64_t bytes, const PairProtocol& limits);
   bool offers_arena(PeerIndex to);
   Answer copy_share(const Request& request, uint8_t flags, const CooperativeRequest& cooperative_request);
   bool copy_share_in_arena(const Request& request, const CooperativeRequest& cooperative_request);

@@ -18,17 +18,15 @@ namespace hearth::p2p {
 
 class Skew {
  public:
-  /// Called before a zero-copy send of a message that also fits the bounce buffers.
+  /// Called before each message that fits the bounce buffers and may be sent by zero copy.
   bool prefers_bounce_buffers() {
     if (!lags_) return false;
-    if (buffered_left_ == 0) {
-      if (on_trial_) return true;
-      on_trial_ = true;
-      return false;
-    }
+    if (buffered_left_ == 0) return on_trial_;
     --buffered_left_;
     return true;
   }
+  /// The message is sent by zero copy. If it is not, for another reason, the next message is the trial.
+  void zero_copy_began() { on_trial_ = lags_; }
   /// A zero-copy send has ended, with or without a wait of the sender.
   void zero_copy_ended() {
     if (on_trial_) lags_ = on_trial_ = false;

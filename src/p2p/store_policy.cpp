@@ -12,38 +12,53 @@ namespace hearth::p2p {
 namespace {
 
 constexpr uint64_t kLineBytes = 64;
-// Stores are slow if they take three times as long as the same stores into the own cache, or 16 ns per line.
-// Per line, with the time of the clock:
-//           own cache      shared cache   another cache
-//   Zen 3   not measured   2 to 5 ns      30 ns and more
-//   Zen 5   1.1 ns         1 to 2 ns      5 to 10 ns
-constexpr uint64_t kSlowFactor = 3;
-constexpr uint64_t kSlowNsPerLine = 16;
-// Fragments per sample, with plain and with streaming stores. A sample costs about 100 ns, or 2 us if plain
-// stores are slow; a streamed fragment of 16 KiB takes 2 us.
-constexpr uint32_t kPiecesPerSample = 8;
+// By how much a store to a line of another processor's cache takes longer than one to a line of the own
+// cache: on Zen 5 0 to 40 ns if the two share a cache, 90 to 140 if not; 100 to 130 if the line lies in
+// memory. The time of many lines at once does not tell, since the number of lines in flight depends on the
+// processor: Zen 5 stores to far lines at 5 to 10 ns per line, and to near ones, once they have left its own
+// cache, at 1 to 11.
+constexpr uint64_t kSlowLineNs = 64;
+// A page fault.
+constexpr uint64_t kNewPageNs = 400;
+// Fragments per sample, with plain and with streaming stores. A sample takes 0.3 us near and 0.9 us far.
+constexpr uint32_t kPiecesPerSample = 32;
 constexpr uint32_t kPiecesPerTrial = 64;
 constexpr size_t kSampleBytesMin = 1024;
-constexpr size_t kSampleBytesMax = 2048;
+// The lines of a sample: none is next to another, and no stride connects them, so the processor prefetches
+// none.
+constexpr size_t kSampleLines[] = {3, 13, 6, 9};
+static_assert((std::ranges::max(kSampleLines) + 1) * kLineBytes <= kSampleBytesMin);
 // Consecutive slow samples before a switch: an interrupt slows down one fragment, not several.
 constexpr uint8_t kSlowSamples = 3;
 constexpr size_t kScratchBytes = 4096;
 
-// The fence waits until the stores are complete.
-uint64_t time_of_stores(std::byte* to, const std::byte* from, size_t bytes) {
-  const uint64_t begin_ns = os::now_ns();
-  copy_bytes(to, from, bytes);
-  atomic::fence_full();
-  return os::now_ns() - begin_ns;
+/// Stores to the lines of a sample, one after the other.
+struct LineTimes {
+  uint64_t first_ns = 0;
+  uint64_t least_ns = UINT64_MAX;  // an interrupt delays only one of them
+};
+
+// Stores bytes of `from`. The fence waits until a store is complete.
+LineTimes time_lines(std::byte* to, const std::byte* from) {
+  LineTimes times;
+  for (const size_t line : kSampleLines) {
+    const uint64_t begin_ns = os::now_ns();
+    copy_bytes(to + line * kLineBytes, from + line * kLineBytes, sizeof(uint64_t));
+    atomic::fence_full();
+    const uint64_t took_ns = os::now_ns() - begin_ns;
+    if (times.first_ns == 0) times.first_ns = took_ns;
+    times.least_ns = std::min(times.least_ns, took_ns);
+  }
+  return times;
 }
 
-uint64_t time_own_cache() {
-  constexpr int kRounds = 16;
-  alignas(kLineBytes) std::byte from[kSampleBytesMax] = {};
-  alignas(kLineBytes) std::byte to[kSampleBytesMax];
+// For the own cache: the time of the clock and of the fence.
+uint64_t time_own_line() {
+  constexpr int kRounds = 4;
+  alignas(kLineBytes) std::byte from[kSampleBytesMin] = {};
+  alignas(kLineBytes) std::byte to[kSampleBytesMin];
   uint64_t least_ns = UINT64_MAX;
-  for (int round = 0; round < kRounds; ++round)
-    least_ns = std::min(least_ns, time_of_stores(to, from, sizeof to));
+  for (int round = 0; round < kRounds; ++round) least_ns = std::min(least_ns, time_lines(to, from).least_ns);
   return least_ns;
 }
 
@@ -55,15 +70,8 @@ StorePolicy::Choice store_choice() {
   return word == "streaming" ? StorePolicy::Choice::streaming : StorePolicy::Choice::by_time;
 }
 
-uint64_t StorePolicy::own_cache_ns() {
-  static const uint64_t measured_ns = time_own_cache();
-  return measured_ns;
-}
-
-void StorePolicy::update(uint64_t bytes, uint64_t took_ns, uint64_t own_ns) {
-  const uint64_t limit_ns =
-      std::min(kSlowFactor * own_ns * bytes / kSampleBytesMax, kSlowNsPerLine * bytes / kLineBytes);
-  if (took_ns <= limit_ns) {
+void StorePolicy::update(uint64_t line_ns) {
+  if (line_ns < kSlowLineNs) {
     slow_samples_ = 0;
     if (fast_samples_ < kSettledSamples && ++fast_samples_ == kSettledSamples) streams_ = false;
   } else {
@@ -80,20 +88,16 @@ bool StorePolicy::wants_sample(size_t bytes) const {
 
 void StorePolicy::fill(const datatype::Type& type, const void* buffer, int64_t offset, std::byte* to,
                        size_t bytes) {
-  // Small enough to stay in L1.
+  // Short enough to stay in L1.
   alignas(kLineBytes) std::byte scratch[kScratchBytes];
   ++pieces_;
   if (wants_sample(bytes)) [[unlikely]] {
-    // Packs into the scratch buffer first, and stores to the page, which may be new: only the stores to lines
-    // are timed.
-    const size_t part = std::min(bytes, kSampleBytesMax);
-    datatype::pack(type, buffer, offset, scratch, part);
-    copy_bytes(to, scratch, 1);
-    atomic::fence_full();
-    update(part, time_of_stores(to, scratch, part), own_cache_ns());
-    offset += static_cast<int64_t>(part);
-    to += part;
-    bytes -= part;
+    // Packs into the scratch buffer first, so that only stores are timed. The lines of a new page are in no
+    // cache, so they tell nothing.
+    static const uint64_t own_ns = time_own_line();
+    datatype::pack(type, buffer, offset, scratch, kSampleBytesMin);
+    const LineTimes times = time_lines(to, scratch);
+    if (times.first_ns < kNewPageNs) update(times.least_ns > own_ns ? times.least_ns - own_ns : 0);
   }
   if (type.contiguous) {
     const auto* data = static_cast<const std::byte*>(buffer) + type.true_lower_bound + offset;

@@ -11,9 +11,8 @@
 // (copy::choose_for_reader).
 //
 // The reported topology does not decide this: it may be missing or wrong, or change while the job runs
-// (virtual processors migrate). So the policy samples the time of plain stores now and then, compares it with
-// that of stores into the own cache, and switches if necessary. One per peer, owned by the engine, under the
-// library's lock.
+// (virtual processors migrate). So the policy samples the time of a plain store now and then, and switches if
+// necessary. One per peer, owned by the engine, under the library's lock.
 #pragma once
 
 #include <cstddef>
@@ -37,11 +36,8 @@ class StorePolicy {
   bool streams() const { return streams_; }
   /// Whether plain stores were measured as fast: the two share a cache.
   bool near() const { return !streams_ && (fast_samples_ == kSettledSamples || choice_ == Choice::plain); }
-  /// Updates the policy with a sample: plain stores of `bytes` bytes took `took_ns`. `own_ns` as returned by
-  /// own_cache_ns().
-  void update(uint64_t bytes, uint64_t took_ns, uint64_t own_ns);
-  /// Plain stores of 2 KiB into this processor's own cache, measured once per process.
-  static uint64_t own_cache_ns();
+  /// Updates the policy with a sample: a plain store took `line_ns` longer than one into the own cache.
+  void update(uint64_t line_ns);
 
  private:
   bool wants_sample(size_t bytes) const;

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/launcher_rank.h"
+#include "base/vector_set.h"
 #include "mpi.h"
 
 namespace hearth::tune {
@@ -17,7 +18,12 @@ constexpr uint64_t KiB = 1024;
 constexpr uint64_t MiB = 1024 * KiB;
 constexpr uint64_t never = kNever;
 
-constexpr Threshold kThresholds[] = {
+/// Defaults that were measured on AMD Zen 5, and those of other processors.
+uint64_t on_zen5(uint64_t zen5, uint64_t others) {
+  return is_amd_zen5() ? zen5 : others;
+}
+
+const Threshold kThresholds[] = {
 #define HEARTH_THRESHOLD(parameter, self, smt, l2, l3, numa, package, machine, unknown, network, why) \
   {param::Id::parameter, #parameter, {self, smt, l2, l3, numa, package, machine, unknown, network}, why},
 #include "tune/threshold.def"

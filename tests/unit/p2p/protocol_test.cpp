@@ -63,7 +63,7 @@ TEST(protocol, single_copy_by_the_kernel_is_for_oneself_only) {
 TEST(protocol, the_arena_is_for_long_messages_of_pairs_that_share_a_cache) {
   EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(1 << 20, true), Protocol::arena);
   EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(1 << 20), Protocol::bounce_buffers);
-  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(64 << 10, true), Protocol::bounce_buffers);
+  EXPECT_EQ(protocol_for(Relation::l3, kLimits).choose(32 << 10, true), Protocol::bounce_buffers);
   EXPECT_EQ(protocol_for(Relation::package, kLimits).choose(1 << 30, true), Protocol::bounce_buffers);
 }
 

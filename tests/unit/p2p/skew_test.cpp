@@ -9,10 +9,11 @@ constexpr uint64_t kBytes = 1 << 20;
 constexpr uint64_t kInTimeNs = 40'000;
 constexpr uint64_t kLateNs = 2'000'000;
 
-// The number of messages through bounce buffers before the next zero-copy exposure.
+// The number of messages through bounce buffers before the next zero-copy exposure, which begins.
 int run_of_buffered(Skew& skew) {
   int run = 0;
   while (skew.prefers_bounce_buffers()) ++run;
+  skew.zero_copy_began();
   return run;
 }
 
@@ -64,6 +65,16 @@ TEST(Skew, OneMessageAtATimeIsOnTrial) {
     EXPECT_TRUE(skew.prefers_bounce_buffers()) << "nothing is known of the one yet";
   skew.zero_copy_ended();
   EXPECT_FALSE(skew.prefers_bounce_buffers()) << "no process waited for it";
+}
+
+// A sample of the stores, a private buffer or an arena without addresses can prevent the zero copy.
+TEST(Skew, AMessageThatIsNotSentByZeroCopyIsNoTrial) {
+  Skew skew;
+  end_lent(skew, kLateNs);
+  while (skew.prefers_bounce_buffers()) continue;
+  EXPECT_FALSE(skew.prefers_bounce_buffers()) << "the trial has not begun";
+  skew.zero_copy_began();
+  EXPECT_TRUE(skew.prefers_bounce_buffers());
 }
 
 TEST(Skew, MessagesLentTogetherAreLateTogether) {

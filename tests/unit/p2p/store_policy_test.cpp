@@ -18,73 +18,50 @@ datatype::Type& byte_type() {
   return *datatype::predefined_type(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(MPI_BYTE)));
 }
 
-// Stores of 2 KiB into the own cache, at 2 ns per line.
-constexpr uint64_t kOwnNs = 32 * 2;
+// A line of a cache that the two share, and of one that they do not.
+constexpr uint64_t kNearNs = 40;
+constexpr uint64_t kFarNs = 90;
 
 TEST(StorePolicy, SlowStoresSeveralTimesInARowMakeItStream) {
   StorePolicy store_policy;
   EXPECT_FALSE(store_policy.streams());
-  store_policy.update(4096, 64 * 40, kOwnNs);
-  store_policy.update(4096, 64 * 40, kOwnNs);
+  store_policy.update(kFarNs);
+  store_policy.update(kFarNs);
   EXPECT_FALSE(store_policy.streams());
-  store_policy.update(4096, 64 * 40, kOwnNs);
+  store_policy.update(kFarNs);
   EXPECT_TRUE(store_policy.streams());
 }
 
 TEST(StorePolicy, OneInterruptedPieceDoesNot) {
   StorePolicy store_policy;
   for (int i = 0; i < 20; ++i) {
-    store_policy.update(8192, 128 * 500, kOwnNs);
-    store_policy.update(8192, 128 * 3, kOwnNs);
+    store_policy.update(kFarNs);
+    store_policy.update(kNearNs);
   }
   EXPECT_FALSE(store_policy.streams());
 }
 
 TEST(StorePolicy, FastTrialsInARowMakeItPlainAgain) {
   StorePolicy store_policy;
-  for (int i = 0; i < 5; ++i) store_policy.update(2048, 32 * 60, kOwnNs);
-  for (int i = 0; i < 3; ++i) store_policy.update(2048, 32 * 4, kOwnNs);
+  for (int i = 0; i < 5; ++i) store_policy.update(kFarNs);
+  for (int i = 0; i < 3; ++i) store_policy.update(kNearNs);
   EXPECT_TRUE(store_policy.streams()) << "lines that the receiver has lost by chance are fast too";
-  store_policy.update(2048, 32 * 60, kOwnNs);
-  for (int i = 0; i < 3; ++i) store_policy.update(2048, 32 * 4, kOwnNs);
+  store_policy.update(kFarNs);
+  for (int i = 0; i < 3; ++i) store_policy.update(kNearNs);
   EXPECT_TRUE(store_policy.streams());
-  store_policy.update(2048, 32 * 4, kOwnNs);
+  store_policy.update(kNearNs);
   EXPECT_FALSE(store_policy.streams());
 }
 
 TEST(StorePolicy, IsNearOnlyOnceItKnows) {
   StorePolicy store_policy;
   EXPECT_FALSE(store_policy.near());
-  for (int i = 0; i < 4; ++i) store_policy.update(2048, 32 * 4, kOwnNs);
+  for (int i = 0; i < 4; ++i) store_policy.update(kNearNs);
   EXPECT_TRUE(store_policy.near());
-  store_policy.update(2048, 32 * 60, kOwnNs);
+  store_policy.update(kFarNs);
   EXPECT_FALSE(store_policy.near());
   EXPECT_TRUE(StorePolicy(StorePolicy::Choice::plain).near());
   EXPECT_FALSE(StorePolicy(StorePolicy::Choice::streaming).near());
-}
-
-// Of the same times per line, a processor whose own cache is quicker is far from its peer.
-TEST(StorePolicy, SlowIsRelativeToTheOwnCache) {
-  StorePolicy quick;
-  StorePolicy slow;
-  for (int i = 0; i < 4; ++i) {
-    quick.update(1024, 16 * 5, 32);
-    slow.update(1024, 16 * 5, kOwnNs);
-  }
-  EXPECT_TRUE(quick.streams());
-  EXPECT_TRUE(slow.near());
-}
-
-TEST(StorePolicy, SixteenNanosecondsPerLineAreAlwaysSlow) {
-  StorePolicy store_policy;
-  for (int i = 0; i < 3; ++i) store_policy.update(2048, 32 * 17, 32 * 100);
-  EXPECT_TRUE(store_policy.streams());
-}
-
-TEST(StorePolicy, TheOwnCacheIsMeasuredOnce) {
-  const uint64_t own_ns = StorePolicy::own_cache_ns();
-  EXPECT_GT(own_ns, 0u);
-  EXPECT_EQ(StorePolicy::own_cache_ns(), own_ns);
 }
 
 // Plain stores, streaming stores, and the choice by time.
@@ -127,7 +104,7 @@ TEST_P(Filling, BringsTheBytesOfStridedMessages) {
     store_policy.fill(*spaced, message.data(), offset, room.data(), bytes);
     ASSERT_TRUE(std::equal(room.begin(), room.end(), packed.begin() + offset)) << "round " << round;
     // Made-up times make the policy change between rounds.
-    store_policy.update(4096, round / 20 % 2 == 0 ? 64 * 100 : 64, kOwnNs);
+    store_policy.update(round / 20 % 2 == 0 ? kFarNs : kNearNs);
   }
   datatype::release(*spaced);
   datatype::release(*vector);

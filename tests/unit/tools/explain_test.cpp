@@ -57,7 +57,9 @@ TEST(Explain, TheArenaIsForBuffersInIt) {
   EXPECT_NE(why_not(ordinary, 1 << 20, Protocol::arena).find("MPI_Alloc_mem"), std::string::npos);
   const std::vector<Explanation> own = explain(Relation::l3, kLimits, true, {});
   EXPECT_EQ(row_at(own, 1 << 20).protocol, Protocol::arena);
-  EXPECT_EQ(why_not(own, 1 << 14, Protocol::arena).find("from 512 KiB on: p2p_arena_bytes_min"), 0u);
+  const uint64_t bytes_min = tune::value(param::Id::p2p_arena_bytes_min, topo::Relation::l3);
+  const std::string limit = "from " + std::to_string(bytes_min >> 10) + " KiB on: p2p_arena_bytes_min";
+  EXPECT_EQ(why_not(own, 1 << 14, Protocol::arena).find(limit), 0u);
   const std::vector<Explanation> none = explain(Relation::l3, kLimits, true, {"", "no addresses", nullptr});
   EXPECT_EQ(row_at(none, 1 << 20).protocol, Protocol::bounce_buffers);
   EXPECT_EQ(why_not(none, 1 << 20, Protocol::arena), "not offered: the system refuses it: no addresses");
