@@ -63,6 +63,9 @@ bool string_copy_collapses(const void* to, const void* from) {
   return difference > 0 && difference < kLineBytes && !processor().is_zen5;
 }
 
+// The stores of one string copy may become visible in any order, but all of them before a later store, so a
+// release store publishes them as it does those of a loop (Intel's manual, volume 3, "Fast-String Operation
+// and Out-of-Order Stores").
 void run_rep_movsb([[maybe_unused]] std::byte* to, [[maybe_unused]] const std::byte* from,
                    [[maybe_unused]] size_t bytes) {
 #if defined(__x86_64__)

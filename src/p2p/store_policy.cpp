@@ -97,7 +97,7 @@ void StorePolicy::fill(const datatype::Type& type, const void* buffer, int64_t o
     static const uint64_t own_ns = time_own_line();
     datatype::pack(type, buffer, offset, scratch, kSampleBytesMin);
     const LineTimes times = time_lines(to, scratch);
-    if (times.first_ns < kNewPageNs) update(times.least_ns > own_ns ? times.least_ns - own_ns : 0);
+    if (times.first_ns < own_ns + kNewPageNs) update(times.least_ns > own_ns ? times.least_ns - own_ns : 0);
   }
   if (type.contiguous) {
     const auto* data = static_cast<const std::byte*>(buffer) + type.true_lower_bound + offset;
