@@ -26,6 +26,7 @@
 #include "p2p/wait_profile.h"
 #include "p2p/wait_publisher.h"
 #include "p2p/waiter.h"
+#include "p2p/yield_policy.h"
 
 namespace hearth::p2p {
 
@@ -46,7 +47,8 @@ class Waiting {
     WaitProfile& profile;
     EngineCounters& counters;
   };
-  Waiting(const WaitPolicy& policy, const Parts& parts) : policy_(policy), parts_(parts) {}
+  Waiting(const WaitPolicy& policy, const Parts& parts)
+      : policy_(policy), parts_(parts), yields_(policy.spin_ns == 0) {}
 
   /// Whether waits begin with spinning; false if ranks outnumber processors.
   bool spins() const { return policy_.spin_ns != 0; }
@@ -102,6 +104,7 @@ class Waiting {
 
   const WaitPolicy policy_;
   const Parts parts_;
+  YieldPolicy yields_;
   uint32_t fruitless_ = 0;  // consecutive calls of once() without progress
 };
 
@@ -146,12 +149,14 @@ bool Waiting<Host>::idle(Waiter& waiter) try {
   if (parts_.host.poll_failures()) return false;
   const uint64_t waited = now - waiter.since_ns;
   if (waited < policy_.spin_ns) return false;
-  if (waited < policy_.spin_ns + policy_.yield_ns) {
+  if (waited < policy_.spin_ns + policy_.yield_ns && yields_.yields(now)) {
     // Releases the lock while this thread is off the processor.
     const uint32_t depth = LibraryLock::release_all();
     os::yield_processor();
+    const uint64_t yielded_ns = os::now_ns();
     LibraryLock::acquire_all(depth);
-    if (parts_.profile.active()) parts_.profile.read_clock(waiter, os::now_ns(), false);
+    yields_.yielded(now, yielded_ns);
+    if (parts_.profile.active()) parts_.profile.read_clock(waiter, yielded_ns, false);
     return false;
   }
   parts_.publisher.show(waiter, now);
