@@ -170,7 +170,9 @@ void make_engine() {
   setup.size = run.job.size;
   setup.size_max = run.job.size + kForeignPeersMax;
   setup.transport = run.islands.get();
-  setup.wait = p2p::WaitPolicy::from_parameters(segment.geometry().rank_count > job.usable_processors);
+  const auto ranks_here = segment.geometry().rank_count;
+  setup.wait = p2p::WaitPolicy::from_parameters(ranks_here > job.usable_processors,
+                                                static_cast<int>(ranks_here) == run.job.size);
   setup.relation = relation_to;
   setup.new_context = new_context;
   coll::use_regions(run.regions.emplace(&*run.node));

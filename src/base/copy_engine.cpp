@@ -108,11 +108,12 @@ uint64_t past_caches_bytes_min() {
 // cache or more, because it writes those past the cache. On Zen 3 and Zen 4 it was nowhere faster than the
 // loop from 4 KiB to 16 MiB. Not measured on other processors.
 bool uses_string_copy(size_t bytes, size_t bytes_min, uint64_t whole_bytes) {
-  static const size_t cache_bytes = os::last_level_cache_bytes();
+  constexpr size_t kWholeBytesMin = size_t{1} << 20;  // where the size of the cache is not known
+  static const size_t whole_bytes_max = std::max(os::last_level_cache_bytes() / 8, kWholeBytesMin);
   const uint64_t chosen = param::get_bytes(param::Id::copy_string_bytes_min);
   if (chosen == 0 && !processor().is_zen5) return false;
   return processor().fast_string_copy && bytes >= std::max<uint64_t>(bytes_min, chosen) &&
-         whole_bytes < cache_bytes / 8;
+         whole_bytes < whole_bytes_max;
 }
 
 // One descriptor takes microseconds. Only a device that hangs takes this long; a page that is swapped in may

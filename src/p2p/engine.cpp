@@ -16,11 +16,12 @@
 
 namespace hearth::p2p {
 
-WaitPolicy WaitPolicy::from_parameters(bool more_ranks_than_processors) {
+WaitPolicy WaitPolicy::from_parameters(bool more_ranks_than_processors, bool on_one_machine) {
   WaitPolicy policy;
   // With more ranks than processors, the awaited rank may need this processor: yield without spinning.
   policy.spin_ns = more_ranks_than_processors ? 0 : param::get_time_ns(param::Id::wait_spin);
   policy.yield_ns = param::get_time_ns(param::Id::wait_yield);
+  policy.always_yields = more_ranks_than_processors || !on_one_machine;
   return policy;
 }
 

@@ -34,7 +34,8 @@ namespace hearth::p2p {
 struct WaitPolicy {
   uint64_t spin_ns = 0;
   uint64_t yield_ns = 0;
-  static WaitPolicy from_parameters(bool more_ranks_than_processors);
+  bool always_yields = false;  // even after long yields (yield_policy.h)
+  static WaitPolicy from_parameters(bool more_ranks_than_processors, bool on_one_machine);
 };
 
 template <class Host>
@@ -48,7 +49,7 @@ class Waiting {
     EngineCounters& counters;
   };
   Waiting(const WaitPolicy& policy, const Parts& parts)
-      : policy_(policy), parts_(parts), yields_(policy.spin_ns == 0) {}
+      : policy_(policy), parts_(parts), yields_(policy.always_yields) {}
 
   /// Whether waits begin with spinning; false if ranks outnumber processors.
   bool spins() const { return policy_.spin_ns != 0; }
@@ -149,7 +150,9 @@ bool Waiting<Host>::idle(Waiter& waiter) try {
   if (parts_.host.poll_failures()) return false;
   const uint64_t waited = now - waiter.since_ns;
   if (waited < policy_.spin_ns) return false;
-  if (waited < policy_.spin_ns + policy_.yield_ns && yields_.yields(now)) {
+  // A wait that must poll would sleep without a wake-up.
+  const bool yields = yields_.yields(now) || parts_.host.must_poll();
+  if (waited < policy_.spin_ns + policy_.yield_ns && yields) {
     // Releases the lock while this thread is off the processor.
     const uint32_t depth = LibraryLock::release_all();
     os::yield_processor();
