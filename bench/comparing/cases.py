@@ -3,7 +3,8 @@
 An item is (case, bytes). `init` is the wall time of an empty program from the start of mpiexec to its end.
 """
 
-RUNS = ["latency:0,8,16,32,48,1024,4096,65536,262144,1048576,4194304", "rate:8"]
+RUNS = ["latency:0,8,16,32,48,1024,4096,65536,262144,1048576,4194304", "rate:8",
+        "bidirectional:4096,65536,1048576", "unexpected:8,65536"]
 INIT = ("init", 0)
 # Derived datatypes: --derived.
 DERIVED_BYTES = [1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20]

@@ -35,8 +35,8 @@ int64_t BounceBuffers::foreign_recycled_bytes_max() const {
   return share_of_pool(runs_.fragment_bytes_max(), static_cast<int>(recycled_.size())) / 2;
 }
 
-int BounceBuffers::take(PeerIndex to, size_t bytes, bool gap) {
-  const int buffer = runs_.take(bytes, gap);
+int BounceBuffers::take(PeerIndex to, size_t bytes, const transport::BounceBuffers::RunOptions& options) {
+  const int buffer = runs_.take(bytes, options);
   if (buffer >= 0) note_receiver(buffer, to);
   return buffer;
 }

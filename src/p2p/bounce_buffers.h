@@ -39,8 +39,8 @@ class BounceBuffers {
   RecycledBuffers& recycled(PeerIndex peer) { return recycled_[static_cast<size_t>(peer)]; }
 
   // Runs that this process fills.
-  /// Takes free buffers of the own pool for a fragment to `to`; -1: none. `gap`: see transport.h.
-  int take(PeerIndex to, size_t bytes, bool gap);
+  /// Takes free buffers of the own pool for a fragment to `to`; -1: none.
+  int take(PeerIndex to, size_t bytes, const transport::BounceBuffers::RunOptions& options);
   /// Records that a recycled run of the own pool is sent to a peer again.
   void note_receiver(int buffer, PeerIndex receiver) {
     const auto at = static_cast<size_t>(buffer);

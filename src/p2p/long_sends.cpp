@@ -13,6 +13,8 @@
 namespace hearth::p2p {
 namespace {
 
+constexpr size_t kMessagesLeft = 8;  // see take_buffers()
+
 // The protocol by which the message begins; it may change to bounce buffers later (on_clear_to_send).
 Protocol way_of(const SendStream& stream) {
   if (stream.offered == kInArena) return Protocol::arena;
@@ -143,16 +145,19 @@ bool LongSends::take_recycled(const SendStream& stream, int64_t& bytes, Fragment
   return false;
 }
 
-// Takes free buffers of the own pool; -1: none. If buffers that peers keep leave no room for a long run, a
-// shorter run is used, because the peers may have no reason to release any of them soon.
+// Takes free buffers of the own pool; -1: none. A message that is not known to be matched leaves room for
+// several like it, because the receiver may want one of those first. If buffers that peers keep leave no room
+// for a long run, a shorter run is used, because the peers may have no reason to release any of them soon.
 int LongSends::take_buffers(SendStream& stream, int64_t& bytes) {
   const PeerIndex to = stream.request->key.peer;
-  const bool gap = !pairs_.at(to).store_policy.streams() && buffers_.recycled(to).one_way();
-  int buffer = buffers_.take(to, static_cast<size_t>(bytes), gap);
+  const transport::BounceBuffers::RunOptions options = {
+      .gap = !pairs_.at(to).store_policy.streams() && buffers_.recycled(to).one_way(),
+      .bytes_left = stream.cleared ? 0 : kMessagesLeft * static_cast<size_t>(stream.total_bytes)};
+  int buffer = buffers_.take(to, static_cast<size_t>(bytes), options);
   if (buffer < 0) retire(stream);
   while (buffer < 0 && stream.in_flight == 0 && bytes >= 2 * kFragmentBytesMin) {
     bytes /= 2;
-    buffer = buffers_.take(to, static_cast<size_t>(bytes), gap);
+    buffer = buffers_.take(to, static_cast<size_t>(bytes), options);
   }
   return buffer;
 }

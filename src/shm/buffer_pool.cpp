@@ -1,6 +1,7 @@
 #include "shm/buffer_pool.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/atomic.h"
 #include "shm/write_prefetch.h"
@@ -14,6 +15,9 @@ constexpr size_t kStepBytes = size_t{256} << 10;
 // end of such a run and would otherwise take lines from the owner that the owner is about to write. 16 KiB
 // messages gain a fifth (docs/notebook/copying.md).
 constexpr size_t kGuardedBytes = 8192;
+// Runs that a call checks if the last complete round found no room. Without a limit, a sender of many
+// messages that are not received yet would check the whole pool for each packet.
+constexpr int kChecksWhenFull = 8;
 
 }  // namespace
 
@@ -38,19 +42,36 @@ bool BufferPool::make_room(size_t buffers) {
   return true;
 }
 
+// The first buffer after those of `buffer`'s run, at most `limit`.
+size_t BufferPool::end_of_run(size_t buffer, size_t limit) const {
+  const uint32_t run = run_of_[buffer];
+  while (buffer < limit && run_of_[buffer] == run) ++buffer;
+  return buffer;
+}
+
 // The first of `count` buffers from `first` on that a receiver has not returned; `first + count` if there is
 // none.
 size_t BufferPool::first_busy(size_t first, size_t count) const {
-  for (size_t buffer = first; buffer < first + count; ++buffer) {
+  const size_t limit = first + count;
+  for (size_t buffer = first; buffer < limit; buffer = end_of_run(buffer, limit)) {
     const uint32_t run = run_of_[buffer];
     if (!returned(static_cast<int>(run), sent_[run])) return buffer;
   }
-  return first + count;
+  return limit;
 }
 
-int BufferPool::take(size_t bytes, bool gap) {
+// Whether `count` buffers from `next` on are free. Checks the last one: since runs are taken in cyclic order,
+// the others were taken earlier, and most receivers return them in that order.
+bool BufferPool::free_ahead(size_t next, size_t count) const {
+  const size_t buffer = (next + count - 1) % sent_.size();
+  return buffer >= ready_ || first_busy(buffer, 1) != buffer;
+}
+
+int BufferPool::take(size_t bytes, bool gap, size_t bytes_left) {
   size_t count = std::max<size_t>((bytes + buffer_bytes_ - 1) / buffer_bytes_, 1);
   if (gap && bytes >= kGuardedBytes) ++count;
+  const size_t left = std::min(bytes_left / buffer_bytes_, sent_.size() / 2);
+  int checks_left = full_ ? kChecksWhenFull : std::numeric_limits<int>::max();
   // One round through the pool: each step passes at least one buffer, and the end is reached at most twice.
   for (size_t passed = 0; passed <= sent_.size() + count;) {
     // If memory is short, the pool keeps its present size.
@@ -63,10 +84,13 @@ int BufferPool::take(size_t bytes, bool gap) {
     }
     const size_t busy = first_busy(turn_, count);
     if (busy < turn_ + count) {
-      passed += busy + 1 - turn_;
-      turn_ = busy + 1;
+      const size_t next = end_of_run(busy, run_of_.size());
+      passed += next - turn_;
+      turn_ = next;
+      if (--checks_left == 0) return -1;
       continue;
     }
+    if (left != 0 && !free_ahead(turn_ + count, left)) return -1;
     const size_t first = turn_;
     turn_ += count;
     // A longer run that began here before no longer covers the buffers after the new one.
@@ -76,8 +100,10 @@ int BufferPool::take(size_t bytes, bool gap) {
     std::fill_n(run_of_.begin() + static_cast<std::ptrdiff_t>(first), count, static_cast<uint32_t>(first));
     if (turn_ < ready_) __builtin_prefetch(&segment_->buffer_mark(owner_, run_of_[turn_]));
     ++sent_[first];
+    full_ = false;
     return static_cast<int>(first);
   }
+  full_ = true;
   return -1;
 }
 

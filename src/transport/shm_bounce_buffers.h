@@ -16,7 +16,9 @@ class ShmBounceBuffers final : public BounceBuffers {
       : node_(node), segment_(node.segment()), buffers_(segment_, node.local_rank()) {}
 
   size_t fragment_bytes_max() const override { return buffers_.run_bytes_max(); }
-  int take(size_t bytes, bool gap) override { return buffers_.take(bytes, gap); }
+  int take(size_t bytes, const RunOptions& options) override {
+    return buffers_.take(bytes, options.gap, options.bytes_left);
+  }
   uint32_t ticket(PeerIndex owner, int run) override;
   bool returned(PeerIndex owner, int run, uint32_t ticket) override;
   std::byte* memory(PeerIndex owner, int run, size_t bytes) override;

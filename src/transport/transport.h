@@ -43,9 +43,15 @@ class BounceBuffers {
   virtual ~BounceBuffers() = default;
   /// Longest fragment that fits a run; 0: there are no bounce buffers.
   virtual size_t fragment_bytes_max() const { return 0; }
-  /// Takes a run for `bytes` bytes, or returns -1. `gap`: leaves room after the run, because it is written
-  /// through the caches and the reader's processor may prefetch beyond its end.
-  virtual int take(size_t /*bytes*/, bool /*gap*/) { return -1; }
+  struct RunOptions {
+    /// Leaves room after the run, because it is written through the caches and the reader's processor may
+    /// prefetch beyond its end.
+    bool gap = false;
+    /// Returns -1 if fewer bytes than this, and less than half of all buffers, would remain free.
+    size_t bytes_left = 0;
+  };
+  /// Takes a run for `bytes` bytes, or returns -1.
+  virtual int take(size_t /*bytes*/, const RunOptions& /*options*/) { return -1; }
   /// The ticket by which returned() detects that the receiver has emptied a run: an own run, or a recycled
   /// one of `owner`.
   virtual uint32_t ticket(PeerIndex /*owner*/, int /*run*/) { return 0; }

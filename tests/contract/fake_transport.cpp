@@ -56,8 +56,13 @@ void FakeTransport::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
   pair.unexpected_kib = static_cast<uint32_t>(pair.unexpected_bytes >> 10);
 }
 
-int FakeTransport::take(size_t, bool) {
+int FakeTransport::take(size_t, const RunOptions& options) {
   FakeNetwork::Buffers& buffers = network_.buffers(self_);
+  const size_t left = std::min(options.bytes_left / fragment_bytes_max(), buffers.sent.size() / 2);
+  size_t in_use = 0;
+  for (size_t buffer = 0; buffer < buffers.sent.size(); ++buffer)
+    in_use += returned(self_, static_cast<int>(buffer), buffers.sent[buffer]) ? 0 : 1;
+  if (in_use + 1 + left > buffers.sent.size()) return -1;
   for (size_t buffer = 0; buffer < buffers.sent.size(); ++buffer) {
     if (!returned(self_, static_cast<int>(buffer), buffers.sent[buffer])) continue;
     ++buffers.sent[buffer];

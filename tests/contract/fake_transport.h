@@ -75,7 +75,7 @@ class FakeTransport final : public transport::Transport,
 
  private:
   size_t fragment_bytes_max() const override { return FakeNetwork::kBufferBytes; }
-  int take(size_t bytes, bool gap) override;
+  int take(size_t bytes, const RunOptions& options) override;
   uint32_t ticket(PeerIndex owner, int buffer) override;
   bool returned(PeerIndex owner, int buffer, uint32_t ticket) override;
   std::byte* memory(PeerIndex owner, int buffer, size_t bytes) override;

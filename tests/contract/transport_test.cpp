@@ -178,7 +178,7 @@ TEST_P(TransportContract, buffers_come_back_only_when_marked) {
   if (owner.fragment_bytes_max() == 0) GTEST_SKIP() << "shares no memory";
   const size_t bytes = owner.fragment_bytes_max();
   std::vector<int> buffers;
-  for (int buffer = owner.take(bytes, true); buffer >= 0; buffer = owner.take(bytes, true))
+  for (int buffer = owner.take(bytes, {.gap = true}); buffer >= 0; buffer = owner.take(bytes, {.gap = true}))
     buffers.push_back(buffer);
   ASSERT_FALSE(buffers.empty());
   for (const int buffer : buffers) std::memset(owner.memory(2, buffer, bytes), buffer + 1, bytes);
@@ -189,20 +189,46 @@ TEST_P(TransportContract, buffers_come_back_only_when_marked) {
     EXPECT_EQ(seen[0], static_cast<std::byte>(buffer + 1));
     EXPECT_EQ(seen[bytes - 1], static_cast<std::byte>(buffer + 1));
   }
-  EXPECT_EQ(owner.take(bytes, true), -1);
+  EXPECT_EQ(owner.take(bytes, {.gap = true}), -1);
   const uint32_t ticket = owner.ticket(2, buffers[0]);
   job_.endpoint(0).bounce_buffers().release(2, buffers[0], 2);
   int again = -1;
-  for (int i = 0; i < 200 && again < 0; ++i) again = owner.take(bytes, true);
+  for (int i = 0; i < 200 && again < 0; ++i) again = owner.take(bytes, {.gap = true});
   EXPECT_EQ(again, buffers[0]);
   bool back = false;
   for (int i = 0; i < 200 && !back; ++i) back = owner.returned(2, buffers[0], ticket);
   EXPECT_TRUE(back) << "taken again, the first sending is still back";
   EXPECT_FALSE(owner.returned(2, buffers[0], owner.ticket(2, buffers[0])));
-  EXPECT_EQ(owner.take(bytes, true), -1);
+  EXPECT_EQ(owner.take(bytes, {.gap = true}), -1);
   EXPECT_EQ(job_.endpoint(0).bounce_buffers().memory(2, -1, 1), nullptr);
   EXPECT_EQ(job_.endpoint(0).bounce_buffers().memory(2, 1'000'000, 1), nullptr);
   EXPECT_EQ(job_.endpoint(0).bounce_buffers().memory(2, 0, size_t{1} << 30), nullptr);
+}
+
+TEST_P(TransportContract, a_run_may_be_taken_only_if_others_remain_free) {
+  transport::BounceBuffers& owner = job_.endpoint(2).bounce_buffers();
+  transport::BounceBuffers& reader = job_.endpoint(0).bounce_buffers();
+  if (owner.fragment_bytes_max() == 0) GTEST_SKIP() << "shares no memory";
+  const size_t bytes = owner.fragment_bytes_max();
+  std::vector<int> all;
+  std::vector<int> half;
+  for (int run = owner.take(bytes, {}); run >= 0; run = owner.take(bytes, {})) all.push_back(run);
+  for (const int run : all) reader.release(2, run, 2);
+  // The pool is empty again, but the marks may be read late.
+  const auto take = [&](size_t bytes_left) {
+    int run = -1;
+    for (int i = 0; i < 200 && run < 0; ++i) run = owner.take(bytes, {.bytes_left = bytes_left});
+    return run;
+  };
+  const size_t everything = 8 * bytes;  // means half of the pool
+  for (int run = take(everything); run >= 0; run = take(everything)) half.push_back(run);
+  EXPECT_FALSE(half.empty());
+  EXPECT_LE(half.size(), (all.size() + 1) / 2);
+  for (int run = take(0); run >= 0; run = take(0)) half.push_back(run);
+  EXPECT_EQ(half.size(), all.size()) << "without a condition the rest is there";
+  reader.release(2, half.back(), 2);
+  EXPECT_EQ(take(everything), -1);
+  EXPECT_EQ(take(0), half.back());
 }
 
 // As in p2p/recycled_buffers.h: the receiver fills a bounce buffer that it has emptied, and the owner marks
@@ -212,7 +238,7 @@ TEST_P(TransportContract, a_buffer_may_return_with_an_answer) {
   transport::BounceBuffers& guest = job_.endpoint(0).bounce_buffers();
   if (owner.fragment_bytes_max() == 0) GTEST_SKIP() << "shares no memory";
   const size_t bytes = owner.fragment_bytes_max();
-  const int buffer = owner.take(bytes, false);
+  const int buffer = owner.take(bytes, {});
   ASSERT_GE(buffer, 0);
   const uint32_t question = owner.ticket(2, buffer);
   const uint32_t answer = guest.ticket(2, buffer);
@@ -242,7 +268,7 @@ TEST_P(TransportContract, buffers_in_use_never_overlap) {
   int taken = 0;
   for (int step = 0; step < 5000; ++step) {
     const size_t bytes = 1 + random_() % owner.fragment_bytes_max();
-    const int buffer = random_() % 2 == 0 ? owner.take(bytes, random_() % 2 == 0) : -1;
+    const int buffer = random_() % 2 == 0 ? owner.take(bytes, {.gap = random_() % 2 == 0}) : -1;
     if (buffer >= 0) {
       out.push_back({buffer, bytes, static_cast<std::byte>(step)});
       std::memset(owner.memory(1, buffer, bytes), step, bytes);

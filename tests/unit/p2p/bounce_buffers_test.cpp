@@ -16,7 +16,7 @@ constexpr PeerIndex kSelf = 0;
 /// Hands out its own buffers in order.
 struct Buffers : RecordingTransport {
   Buffers() { fragment_bytes = 1 << 20; }
-  int take(size_t, bool) override { return next == 8 ? -1 : next++; }
+  int take(size_t, const RunOptions&) override { return next == 8 ? -1 : next++; }
   bool returned(PeerIndex, int buffer, uint32_t) override { return buffer == emptied; }
   std::byte* memory(PeerIndex, int buffer, size_t bytes) override {
     return static_cast<size_t>(buffer) + bytes <= sizeof bytes_ ? bytes_ + buffer : nullptr;
@@ -35,9 +35,9 @@ struct BounceBuffersTest : testing::Test {
 };
 
 TEST_F(BounceBuffersTest, runs_of_a_dead_process_return_to_the_pool_once) {
-  EXPECT_EQ(buffers.take(1, 100, false), 0);
-  EXPECT_EQ(buffers.take(2, 100, false), 1);
-  EXPECT_EQ(buffers.take(1, 100, false), 2);
+  EXPECT_EQ(buffers.take(1, 100, {}), 0);
+  EXPECT_EQ(buffers.take(2, 100, {}), 1);
+  EXPECT_EQ(buffers.take(1, 100, {}), 2);
   transport.emptied = 2;  // released before the death
   buffers.reclaim(1);
   const std::vector<RecordingTransport::Buffers> expected = {{kSelf, 0, kSelf}};
@@ -47,7 +47,7 @@ TEST_F(BounceBuffersTest, runs_of_a_dead_process_return_to_the_pool_once) {
 }
 
 TEST_F(BounceBuffersTest, a_run_that_came_back_is_not_reclaimed) {
-  EXPECT_EQ(buffers.take(1, 100, false), 0);
+  EXPECT_EQ(buffers.take(1, 100, {}), 0);
   buffers.came(1, {0 | kBufferOfReceiver, 100});
   buffers.reclaim(1);
   EXPECT_TRUE(transport.released.empty());
@@ -80,7 +80,7 @@ TEST_F(BounceBuffersTest, a_dropped_run_is_released_if_it_exists) {
 // A stray write damaged the packet: nothing else can name a run that was not sent.
 TEST_F(BounceBuffersTest, a_run_that_was_not_sent_to_the_peer_ends_the_job) {
   shm::set_corruption_handler([](Status) { throw std::runtime_error(last_failure_text()); });
-  EXPECT_EQ(buffers.take(2, 100, false), 0);
+  EXPECT_EQ(buffers.take(2, 100, {}), 0);
   EXPECT_THROW(buffers.came(1, {0 | kBufferOfReceiver, 100}), std::runtime_error);
   EXPECT_THROW(buffers.memory_of(1, {60, 100}), std::runtime_error);
   EXPECT_NO_THROW(buffers.came(2, {0 | kBufferOfReceiver, 100}));

@@ -67,6 +67,23 @@ TEST_F(LongSendsTest, released_buffers_are_credit_for_further_fragments) {
   requests.destroy(request);
 }
 
+// Many unmatched messages must not take the buffers that a matched one needs.
+TEST_F(LongSendsTest, only_a_matched_message_may_take_the_last_buffers) {
+  std::vector<std::byte> data = pattern(10'000);
+  Request* early = send_of(data, 1);
+  ASSERT_TRUE(sends.start(*early, false));
+  ASSERT_FALSE(transport.bytes_left.empty());
+  for (const size_t bytes : transport.bytes_left) EXPECT_GE(bytes, 4 * data.size());
+  transport.bytes_left.clear();
+  Request* matched = send_of(data, 1);
+  ASSERT_TRUE(sends.start(*matched, true));
+  EXPECT_TRUE(sends.on_clear_to_send(*matched, 0));
+  ASSERT_FALSE(transport.bytes_left.empty());
+  for (const size_t bytes : transport.bytes_left) EXPECT_EQ(bytes, 0u);
+  requests.destroy(early);
+  requests.destroy(matched);
+}
+
 TEST_F(LongSendsTest, a_held_message_sends_nothing_before_its_match) {
   std::vector<std::byte> data = pattern(10'000);
   Request* request = send_of(data, 1);

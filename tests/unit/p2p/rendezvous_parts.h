@@ -28,9 +28,10 @@ class BufferTransport : public RecordingTransport {
   static constexpr size_t kBufferBytes = 4096;
 
   BufferTransport() { fragment_bytes = 4 * kBufferBytes; }
-  int take(size_t bytes, bool) override {
+  int take(size_t bytes, const RunOptions& options) override {
     const auto buffers = static_cast<int>((bytes + kBufferBytes - 1) / kBufferBytes);
     if (next_ + buffers > free_buffers) return -1;
+    bytes_left.push_back(options.bytes_left);
     next_ += buffers;
     return next_ - buffers;
   }
@@ -42,7 +43,8 @@ class BufferTransport : public RecordingTransport {
     return at + bytes <= pool.size() ? pool.data() + at : nullptr;
   }
   int free_buffers = kBuffers;
-  std::map<int, bool> emptied;  // buffers that the receiver has emptied
+  std::vector<size_t> bytes_left;  // by take(): what it left to others
+  std::map<int, bool> emptied;     // buffers that the receiver has emptied
 
  private:
   int next_ = 0;

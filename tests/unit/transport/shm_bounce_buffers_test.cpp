@@ -40,7 +40,7 @@ class ShmBounceBuffersTest : public testing::Test {
 };
 
 TEST_F(ShmBounceBuffersTest, AnotherJobReadsAndReleasesARun) {
-  const int run = a_->take(100, false);
+  const int run = a_->take(100, {});
   ASSERT_GE(run, 0);
   const uint32_t ticket = a_->ticket(0, run);
   std::memset(a_->memory(0, run, 100), 5, 100);
@@ -55,7 +55,7 @@ TEST_F(ShmBounceBuffersTest, AnotherJobReadsAndReleasesARun) {
 }
 
 TEST_F(ShmBounceBuffersTest, ARecycledRunGoesBackAndForth) {
-  const int run = a_->take(100, false);
+  const int run = a_->take(100, {});
   const uint32_t first = a_->ticket(0, run);
   // B keeps it and fills it with a message to A.
   const uint32_t second = b_->ticket(1, run);
