@@ -203,7 +203,7 @@ void LongReceives::keep_fragment(const ReceiveStream& stream, const Fragment& fr
 void LongReceives::take_fragment(ReceiveStream& stream, const Fragment& fragment) {
   take_bytes(stream, buffers_.memory_of(stream.from, fragment), fragment.bytes);
   chaos::at(chaos::Point::buffer_emptied);
-  buffers_.emptied(stream.from, fragment, stream.keeps_buffers);
+  buffers_.emptied(stream.from, fragment, stream.keeps_buffers && !sends_.any_unfinished_to(stream.from));
 }
 
 void LongReceives::take_bytes(ReceiveStream& stream, const std::byte* data, int64_t bytes) {

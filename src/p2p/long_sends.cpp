@@ -37,7 +37,8 @@ LongSends::LongSends(PeerIndex self, const Parts& parts)
       errors_(parts.errors),
       recorder_(parts.recorder),
       traffic_(parts.traffic),
-      counters_(parts.counters) {}
+      counters_(parts.counters),
+      unfinished_(parts.pairs.room()) {}
 
 // Also reserves room in sending_, so that listing the stream never allocates. nullptr: no memory.
 SendStream* LongSends::make_stream() {
@@ -80,6 +81,7 @@ bool LongSends::start(Request& request, bool held) {
   counters_.long_bytes_sent += static_cast<uint64_t>(bytes);
   if (traffic_ != nullptr) atomic::store_relaxed(traffic_->sent, counters_.long_bytes_sent);
   announce(request, *stream, held, offer, line);
+  unfinished_[static_cast<size_t>(to)] += stream->offered == 0 ? 1 : 0;
   if (!stream->held) {
     if (pairs_.at(to).store_policy.near()) deferred_.sent_in_buffers(bytes);
     list(sending_, *stream);
@@ -145,14 +147,17 @@ bool LongSends::take_recycled(const SendStream& stream, int64_t& bytes, Fragment
   return false;
 }
 
-// Takes free buffers of the own pool; -1: none. A message that is not known to be matched leaves room for
-// several like it, because the receiver may want one of those first. If buffers that peers keep leave no room
-// for a long run, a shorter run is used, because the peers may have no reason to release any of them soon.
+// Takes free buffers of the own pool; -1: none. A message that begins and is not known to be matched leaves
+// room for several like it, because the receiver may want one of those first. Later fragments leave nothing:
+// a message that fits the bounce buffers must not wait for its receiver. If buffers that peers keep leave no
+// room for a long run, a shorter run is used, because the peers may have no reason to release any of them
+// soon.
 int LongSends::take_buffers(SendStream& stream, int64_t& bytes) {
   const PeerIndex to = stream.request->key.peer;
+  const bool begins = stream.sent_bytes == 0 && !stream.cleared;
   const transport::BounceBuffers::RunOptions options = {
       .gap = !pairs_.at(to).store_policy.streams() && buffers_.recycled(to).one_way(),
-      .bytes_left = stream.cleared ? 0 : kMessagesLeft * static_cast<size_t>(stream.total_bytes)};
+      .bytes_left = begins ? kMessagesLeft * static_cast<size_t>(stream.total_bytes) : 0};
   int buffer = buffers_.take(to, static_cast<size_t>(bytes), options);
   if (buffer < 0) retire(stream);
   while (buffer < 0 && stream.in_flight == 0 && bytes >= 2 * kFragmentBytesMin) {
@@ -346,23 +351,29 @@ void LongSends::resume(SendStream& stream) {
 // release marks.
 void LongSends::finish(SendStream& stream) {
   Request& request = *stream.request;
+  destroy(stream);
+  if (!request.await_match) requests_.complete_send(request, {});
+}
+
+void LongSends::destroy(SendStream& stream) {
+  Request& request = *stream.request;
   unlist(sending_, stream);
-  if (stream.offered != 0) offers_.ended(request.key, static_cast<uint64_t>(stream.total_bytes));
+  if (stream.offered != 0) {
+    offers_.ended(request.key, static_cast<uint64_t>(stream.total_bytes));
+  } else {
+    --unfinished_[static_cast<size_t>(request.key.peer)];
+  }
   request.send_stream = nullptr;
   streams_.destroy(&stream);
-  if (!request.await_match) requests_.complete_send(request, {});
 }
 
 void LongSends::end(Request& request, Status status) {
   if (SendStream* stream = request.send_stream; stream != nullptr) {
-    unlist(sending_, *stream);
     if (stream->to_answer) {
       answers_.send(request.key.peer, PacketKind::written, stream->answer_flags,
                     RequestTable::cookie_of(request));
     }
-    if (stream->offered != 0) offers_.ended(request.key, static_cast<uint64_t>(stream->total_bytes));
-    request.send_stream = nullptr;
-    streams_.destroy(stream);
+    destroy(*stream);
   }
   request.await_match = false;
   requests_.complete_send(request, status);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/peer_table.h"
 #include "base/pool.h"
 #include "p2p/answers.h"
 #include "p2p/bounce_buffers.h"
@@ -44,6 +45,8 @@ class LongSends {
   /// Announces a message. `held`: without a fragment, because the receiver has no room for unmatched
   /// messages. False: the ring has no room, and nothing was sent. The request may be destroyed.
   bool start(Request& request, bool held);
+  /// Whether a message to that peer waits for bounce buffers or for its match.
+  bool any_unfinished_to(PeerIndex to) const { return unfinished_[static_cast<size_t>(to)] != 0; }
   /// Whether any message could send further fragments.
   bool any_sending() const { return !sending_.empty(); }
   /// Sends further fragments; returns whether any was sent.
@@ -85,6 +88,7 @@ class LongSends {
   bool push_answer(SendStream& stream);
   void resume(SendStream& stream);
   void finish(SendStream& stream);
+  void destroy(SendStream& stream);
   void retire(SendStream& stream);
   void recall(SendStream& stream);
   bool fill_fragment(SendStream& stream, Fragment& fragment);
@@ -107,6 +111,7 @@ class LongSends {
   EngineCounters& counters_;
   Pool<SendStream> streams_;
   std::vector<SendStream*> sending_;  // neither held nor complete
+  PeerTable<uint32_t> unfinished_;    // by receiver: messages that are not offered for single copy
 };
 
 }  // namespace hearth::p2p

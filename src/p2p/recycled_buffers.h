@@ -9,11 +9,13 @@
 // that it has emptied for its next messages to that peer, whether they belong to its own pool or to the
 // peer's.
 //
-// A process keeps at most as many bytes from a peer as it has recently sent to it, so that a peer which only
-// sends gets all its buffers back; and at most a share of the pool, so that the owner always has some. A kept
-// buffer stays busy for its owner, as if it had not been read. It therefore gives a long message no credit:
-// only buffers of messages up to that share are kept, and a sender that has reached its limit of fragments in
-// flight asks for them back (`recall`).
+// A process keeps none while messages of its own to that peer wait for buffers: then both pools are in use,
+// and kept buffers would leave the processor's caches before they are filled. It keeps at most as many bytes
+// from a peer as it has recently sent to it, so that a peer which only sends gets all its buffers back; and
+// at most a share of the pool, so that the owner always has some. A kept buffer stays busy for its owner, as
+// if it had not been read. It therefore gives a long message no credit: only buffers of messages up to that
+// share are kept, and a sender that has reached its limit of fragments in flight asks for them back
+// (`recall`).
 //
 // One per peer, owned by the engine, under the library's lock.
 #pragma once

@@ -73,7 +73,9 @@ TEST_F(LongSendsTest, only_a_matched_message_may_take_the_last_buffers) {
   Request* early = send_of(data, 1);
   ASSERT_TRUE(sends.start(*early, false));
   ASSERT_FALSE(transport.bytes_left.empty());
-  for (const size_t bytes : transport.bytes_left) EXPECT_GE(bytes, 4 * data.size());
+  EXPECT_GE(transport.bytes_left[0], 4 * data.size());
+  for (size_t i = 1; i < transport.bytes_left.size(); ++i)
+    EXPECT_EQ(transport.bytes_left[i], 0u) << "a message that has begun";
   transport.bytes_left.clear();
   Request* matched = send_of(data, 1);
   ASSERT_TRUE(sends.start(*matched, true));
@@ -82,6 +84,28 @@ TEST_F(LongSendsTest, only_a_matched_message_may_take_the_last_buffers) {
   for (const size_t bytes : transport.bytes_left) EXPECT_EQ(bytes, 0u);
   requests.destroy(early);
   requests.destroy(matched);
+}
+
+TEST_F(LongSendsTest, knows_the_peers_of_messages_that_wait) {
+  std::vector<std::byte> data = pattern(10'000);
+  EXPECT_FALSE(sends.any_unfinished_to(1));
+  Request* request = send_of(data, 1);
+  ASSERT_TRUE(sends.start(*request, false));
+  EXPECT_FALSE(sends.any_unfinished_to(1)) << "all of it is in bounce buffers";
+  requests.destroy(request);
+  for (const bool ends : {false, true}) {
+    request = send_of(data, 1);
+    ASSERT_TRUE(sends.start(*request, true));
+    EXPECT_TRUE(sends.any_unfinished_to(1));
+    EXPECT_FALSE(sends.any_unfinished_to(2));
+    if (ends) {
+      sends.end(*request, fail(MPI_ERR_OTHER, "for the test"));
+    } else {
+      EXPECT_TRUE(sends.on_clear_to_send(*request, 0));
+    }
+    EXPECT_FALSE(sends.any_unfinished_to(1));
+    requests.destroy(request);
+  }
 }
 
 TEST_F(LongSendsTest, a_held_message_sends_nothing_before_its_match) {
