@@ -1,10 +1,13 @@
 #include "launch/options.h"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "base/chaos.h"
 #include "base/os_io.h"
@@ -93,6 +96,28 @@ Status handle_initial_errhandler(Parser& parser, const Words& values) {
               parser.option.c_str(), values[0].c_str());
 }
 
+// By its first bytes: on some file systems all files are executable.
+bool is_program(const std::string& name) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(name, error)) return false;  // opening a pipe would block
+  const os::Descriptor file = os::open_to_read(name.c_str());
+  char first[SELFMAG] = {};
+  if (!file.open() || os::read_some(file.number(), first, sizeof first) <= 0) return false;
+  return std::memcmp(first, ELFMAG, SELFMAG) == 0 || std::memcmp(first, "#!", 2) == 0;
+}
+
+// The name of a file that mpiexec or the ranks write. With the name forgotten, the next word is an option or
+// the program itself, which must not be overwritten.
+Status read_written_file(const Parser& parser, const std::string& text, std::string& name) {
+  const bool option = text.starts_with('-');
+  if (option || is_program(text)) {
+    return fail(MPI_ERR_ARG, "%s needs the name of a file to write, but '%s' is %s", parser.option.c_str(),
+                text.c_str(), option ? "an option" : "a program, which would be overwritten");
+  }
+  name = text;
+  return {};
+}
+
 Status handle_host_file(Parser& parser, const Words& values) {
   if (!os::open_to_read(values[0].c_str()).open()) {
     return fail(MPI_ERR_ARG, "%s: cannot read '%s': %s", parser.option.c_str(), values[0].c_str(),
@@ -173,9 +198,11 @@ const Option kOptions[] = {
      [](Parser& p, const Words& v) { return read_timeout(p.option.c_str(), v[0], p.job.timeout_ns); }},
 
     {"profile", "FILE", "write messages and waits per pair of ranks: an HTML page, or JSON for FILE.json",
-     [](Parser& p, const Words& v) { p.job.profile_files.push_back(v[0]); return Status(); }},
+     [](Parser& p, const Words& v) {
+       return read_written_file(p, v[0], p.job.profile_files.emplace_back());
+     }},
     {"trace", "FILE", "write a timeline of each rank for Perfetto or chrome://tracing: docs/guide/tools.md",
-     [](Parser& p, const Words& v) { p.job.trace_file = v[0]; return Status(); }},
+     [](Parser& p, const Words& v) { return read_written_file(p, v[0], p.job.trace_file); }},
     {"survive enable-recovery disable-auto-cleanup", "",
      "a failed rank does not end the job: docs/guide/failures.md",
      [](Parser& p, const Words&) { p.job.survive = true; return Status(); }},
@@ -199,9 +226,8 @@ const Option kOptions[] = {
      [](Parser& p, const Words& v) { p.job.check = v.empty() ? "yes" : v[0]; return Status(); }},
     {"check-json", "FILE", "the same, and write it to a file",
      [](Parser& p, const Words& v) {
-       p.job.check_json = v[0];
        if (p.job.check.empty()) p.job.check = "yes";
-       return Status();
+       return read_written_file(p, v[0], p.job.check_json);
      }},
 
     {"chaos", "FAULTS",

@@ -270,6 +270,18 @@ class Profile(LaunchTest):
         self.assertIn("cannot write '/nowhere/profile.html'", result.stderr)
         self.assertNotIn("started", result.stdout)
 
+    def test_a_forgotten_file_name_does_not_cost_the_program(self):
+        script = self.folder / "script"
+        script.write_text("#!/bin/sh\necho started\n")
+        script.chmod(0o755)
+        for option in "--profile", "--trace", "--check-json":
+            result = self.run_mpiexec(option, script, code=2)
+            self.assertIn(f"{option} needs the name of a file to write", result.stderr)
+            self.assertIn("a program, which would be overwritten", result.stderr)
+            result = self.run_mpiexec(option, "-n", 2, script, code=2)
+            self.assertIn("but '-n' is an option", result.stderr)
+        self.assertIn("echo started", script.read_text())
+
 
 if __name__ == "__main__":
     unittest.main()
