@@ -92,13 +92,20 @@ void run_non_temporal(const VectorLoops& loops, std::byte* to, const std::byte* 
 // November 2026).
 constexpr size_t kFarPastCachesBytesMin = 4096;
 
+// 0: not known. Read once, by the first copy that needs it.
+size_t cache_bytes() {
+  static const size_t bytes = os::last_level_cache_bytes();
+  return bytes;
+}
+
 // If source and destination together exceed the last-level cache, the destination is evicted before it is
 // read. Measured at half of that cache: 1.3 times as fast, and reading the destination takes no longer.
-uint64_t past_caches_bytes_min() {
+bool exceeds_caches(uint64_t whole_bytes) {
+  constexpr uint64_t kSmallestCacheBytes = 256 * 1024;
   const uint64_t chosen = param::get_bytes(param::Id::copy_past_caches_bytes_min);
-  if (chosen != 0) return chosen;
-  static const size_t cache_bytes = os::last_level_cache_bytes();
-  return cache_bytes > 0 ? cache_bytes / 2 : UINT64_MAX;
+  if (chosen != 0) return whole_bytes >= chosen;
+  if (whole_bytes < kSmallestCacheBytes / 2) return false;  // a short copy does not ask the system
+  return cache_bytes() > 0 && whole_bytes >= cache_bytes() / 2;
 }
 
 // Zen 5's string copy overwrites lines without fetching them. Compared with the vector loop
@@ -109,11 +116,10 @@ uint64_t past_caches_bytes_min() {
 // loop from 4 KiB to 16 MiB. Not measured on other processors.
 bool uses_string_copy(size_t bytes, size_t bytes_min, uint64_t whole_bytes) {
   constexpr size_t kWholeBytesMin = size_t{1} << 20;  // where the size of the cache is not known
-  static const size_t whole_bytes_max = std::max(os::last_level_cache_bytes() / 8, kWholeBytesMin);
   const uint64_t chosen = param::get_bytes(param::Id::copy_string_bytes_min);
   if (chosen == 0 && !processor().is_zen5) return false;
   return processor().fast_string_copy && bytes >= std::max<uint64_t>(bytes_min, chosen) &&
-         whole_bytes < whole_bytes_max;
+         (whole_bytes < kWholeBytesMin || whole_bytes < cache_bytes() / 8);
 }
 
 // One descriptor takes microseconds. Only a device that hangs takes this long; a page that is swapped in may
@@ -219,7 +225,7 @@ Engine choose(size_t bytes, bool cache_shared) {
   const uint64_t dsa_bytes_min = param::get_bytes(param::Id::copy_dsa_bytes_min);
   if (dsa_bytes_min != 0 && bytes >= dsa_bytes_min && available(Engine::dsa)) return Engine::dsa;
   if (!cache_shared && uses_string_copy(bytes, kStringCopyForReaderBytesMin, bytes)) return Engine::rep_movsb;
-  if ((!cache_shared || bytes >= past_caches_bytes_min()) && available(Engine::non_temporal))
+  if ((!cache_shared || exceeds_caches(bytes)) && available(Engine::non_temporal))
     return Engine::non_temporal;
   return Engine::cached;
 }

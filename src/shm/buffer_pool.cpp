@@ -9,8 +9,6 @@
 namespace hearth::shm {
 namespace {
 
-// The pool allocates memory in steps of this size.
-constexpr size_t kStepBytes = size_t{256} << 10;
 // A run of at least this length is followed by an empty buffer. The reader's processor prefetches beyond the
 // end of such a run and would otherwise take lines from the owner that the owner is about to write. 16 KiB
 // messages gain a fifth (docs/notebook/copying.md).
@@ -27,19 +25,23 @@ BufferPool::BufferPool(const Segment& segment, int owner)
       buffer_bytes_(segment.geometry().buffer_bytes),
       sent_(segment.geometry().buffer_count, 0),
       run_of_(segment.geometry().buffer_count) {
+  cycle_ = std::min(4 * step(), sent_.size());
   for (size_t buffer = 0; buffer < run_of_.size(); ++buffer) run_of_[buffer] = static_cast<uint32_t>(buffer);
 }
 
 bool BufferPool::make_room(size_t buffers) {
   if (buffers <= ready_) return true;
-  const size_t step = std::max(buffers - ready_, std::max<size_t>(kStepBytes / buffer_bytes_, 1));
-  const size_t wanted = std::min(ready_ + step, sent_.size());
+  const size_t wanted = std::min(ready_ + std::max(buffers - ready_, step()), sent_.size());
   if (!segment_->reserve_buffers(owner_, static_cast<uint32_t>(ready_),
                                  static_cast<uint32_t>(wanted - ready_))) {
     return false;
   }
   ready_ = wanted;
   return true;
+}
+
+void BufferPool::extend_cycle(size_t buffers) {
+  cycle_ = std::min(cycle_ + std::max(buffers, step()), sent_.size());
 }
 
 // The first buffer after those of `buffer`'s run, at most `limit`.
@@ -72,14 +74,20 @@ int BufferPool::take(size_t bytes, bool gap, size_t bytes_left) {
   if (gap && bytes >= kGuardedBytes) ++count;
   const size_t left = std::min(bytes_left / buffer_bytes_, sent_.size() / 2);
   int checks_left = full_ ? kChecksWhenFull : std::numeric_limits<int>::max();
-  // One round through the pool: each step passes at least one buffer, and the end is reached at most twice.
-  for (size_t passed = 0; passed <= sent_.size() + count;) {
+  // One round: each step passes at least one buffer, and the end is reached at most twice.
+  for (size_t passed = 0;;) {
+    if (passed > cycle_ + count) {
+      if (cycle_ == sent_.size()) break;
+      turn_ = cycle_;
+      extend_cycle(count);
+    }
     // If memory is short, the pool keeps its present size.
-    if (turn_ + count > sent_.size() || !make_room(turn_ + count)) {
-      if (turn_ == 0) return -1;
+    if (turn_ + count > cycle_ || !make_room(turn_ + count)) {
+      if (turn_ == 0 && cycle_ == sent_.size()) return -1;
       passed += count;
       turn_ = 0;
       over_ = 0;
+      extend_cycle(0);
       continue;
     }
     const size_t busy = first_busy(turn_, count);
@@ -110,7 +118,7 @@ int BufferPool::take(size_t bytes, bool gap, size_t bytes_left) {
 bool BufferPool::prefetch_for_write(size_t bytes_ahead) {
   if (!WritePrefetch::enabled()) return false;
   over_ = std::max(over_, turn_);
-  if (over_ >= std::min(turn_ + bytes_ahead / buffer_bytes_, ready_)) return false;
+  if (over_ >= std::min({turn_ + bytes_ahead / buffer_bytes_, cycle_, ready_})) return false;
   if (first_busy(over_, 1) == over_) return false;
   std::byte* buffer = memory(static_cast<int>(over_++));
   // The owner has exclusive access to a free buffer, and its contents are no longer needed.

@@ -14,7 +14,9 @@
 // order, so the memory unused for the longest time comes next. This is on purpose: a buffer that was just
 // emptied is in the receiver's cache, and each store to it must invalidate a line there. If the pool is
 // larger than an L2 cache, the buffer has moved to the shared cache before it is taken again, and writing it
-// is twice as fast (docs/notebook/copying.md). Pages are allocated as the owner reaches them.
+// is twice as fast (docs/notebook/copying.md). Pages are allocated as the owner reaches them. Because the
+// first use of a page costs more than a copy, the first round covers a part of the pool, and each round adds
+// to it; if all its buffers are with receivers, the rest follows at once.
 #pragma once
 
 #include <algorithm>
@@ -60,7 +62,12 @@ class BufferPool {
   static bool returned(const Segment& segment, int owner, int buffer, uint32_t ticket);
 
  private:
+  // Memory is allocated, and the rounds are extended, in steps of this size. The first round has four.
+  static constexpr size_t kStepBytes = size_t{64} << 10;
+
+  size_t step() const { return std::max<size_t>(kStepBytes / buffer_bytes_, 1); }
   bool make_room(size_t buffers);
+  void extend_cycle(size_t buffers);
   size_t end_of_run(size_t buffer, size_t limit) const;
   size_t first_busy(size_t first, size_t count) const;
   bool free_ahead(size_t next, size_t count) const;
@@ -69,6 +76,7 @@ class BufferPool {
   int owner_ = 0;
   size_t buffer_bytes_ = 0;
   size_t turn_ = 0;             // next buffer to check
+  size_t cycle_ = 0;            // buffers that the present round covers
   size_t ready_ = 0;            // buffers that have memory
   bool full_ = false;           // the last complete round found no room
   size_t over_ = 0;             // buffers from turn_ to here have been prefetched for write

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <random>
 #include <vector>
@@ -107,6 +108,42 @@ TEST_F(PipelineBetweenThreads, OneFillsAllTheTime) {
   run(std::vector<Call>(200, {What::bcast, 1, 1000}), 12, 5);
   run(std::vector<Call>(100, {What::scatter, 2, 1000}), 12, 6);
   run(std::vector<Call>(100, {What::exscan, 0, 1000}), 12, 7);
+}
+
+// Buffers of which the first passes use only a part.
+class LargePipelineBetweenThreads : public RegionRanks<Rank> {
+ protected:
+  static constexpr uint64_t kBytes = 2 << 20;
+
+  void SetUp() override { set_up(kBytes); }
+};
+
+TEST_F(LargePipelineBetweenThreads, ManyUnderWay) {
+  run(mixture(150, 3, What::bcast,
+              [](std::mt19937& random) { return 1 + static_cast<int>(random() % 60'000); }),
+      10, 3);
+}
+
+TEST_F(LargePipelineBetweenThreads, EachPassUsesMoreOfTheBuffer) {
+  const PipelineRing& ring = rank(0).ring();
+  for (const int64_t stage_bytes : {int64_t{9} << 10, int64_t{66} << 10, ring.stage_bytes_max()}) {
+    const auto bytes = static_cast<uint64_t>(stage_bytes);
+    std::vector<uint64_t> used;  // by pass
+    for (uint64_t position = 0; position < 200 * kBytes;) {
+      const uint64_t begin = ring.fit(position, stage_bytes);
+      ASSERT_GE(begin, position);
+      const uint64_t place = begin % kBytes;
+      ASSERT_LE(place + bytes, kBytes);
+      const uint64_t pass = begin / kBytes;
+      if (pass >= used.size()) used.resize(pass + 1, 0);
+      used[pass] = std::max(used[pass], place + bytes);
+      position = begin + bytes;
+    }
+    used.pop_back();  // the last pass may be incomplete
+    EXPECT_LE(used[0], std::max<uint64_t>(4 * bytes, 192 << 10));
+    EXPECT_TRUE(std::is_sorted(used.begin(), used.end()));
+    EXPECT_GT(used.back(), kBytes - bytes);
+  }
 }
 
 // Most ranks expose their data without copying.
