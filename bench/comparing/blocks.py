@@ -52,8 +52,9 @@ def quad(plan, ours, partner, chance):
 def block(plan, library, order):
     """All items of one library: {"case:bytes": {"ns", "floors"}}, and whether steal time disturbed them."""
     before = processor_times()
-    document = json.loads(run(library, plan.ranks, plan.arguments(order)))
+    documents = [json.loads(run(library, plan.ranks, arguments)) for arguments in plan.jobs(order)]
     after = processor_times()
+    document = documents[0]
     library.version = document["library"]
     total = sum(after.values()) - sum(before.values())
     steal = (after["steal"] - before["steal"]) / total if total > 0 else 0
@@ -64,7 +65,7 @@ def block(plan, library, order):
             # With more ranks the floor is meaningless: the placement of two ranks is no state of all.
             "floors": [r["floor_before_ns"], r["floor_after_ns"]] if plan.has_floors else [],
         }
-        for r in document["results"]
+        for document in documents for r in document["results"]
     }
     if plan.with_init:
         begin = time.perf_counter()

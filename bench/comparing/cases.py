@@ -3,6 +3,8 @@
 An item is (case, bytes). `init` is the wall time of an empty program from the start of mpiexec to its end.
 """
 
+import random
+
 RUNS = ["latency:0,8,16,32,48,1024,4096,65536,262144,1048576,4194304", "rate:8",
         "bidirectional:4096,65536,1048576", "unexpected:8,65536"]
 INIT = ("init", 0)
@@ -20,6 +22,12 @@ PYTHON = ["py_fresh", "py_kept", "py_temporaries", "py_pickled"]
 # One-sided communication: --one-sided. No ratio was promised.
 ONE_SIDED = ["put:8,1024,65536,1048576", "get:8,1024,65536,1048576", "lock_put:8", "fence_put:8",
              "fetch_and_op:8"]
+
+# The first calls of a job, each case in jobs of its own: --first. No ratio was promised.
+FIRST = [("sendrecv", 8), ("sendrecv", 65536), ("sendrecv", 1048576), ("allreduce", 8), ("allreduce", 80000),
+         ("allreduce_new", 80000), ("bcast", 65536), ("alltoall", 65536), ("window", 65536), ("dup", 0)]
+FIRST_TITLES = {"sendrecv": "exchange", "allreduce_new": "allreduce, new communicator",
+                "window": "window: allocate, put, free"}
 
 # Collectives: --collectives, by the number of ranks. A length is that of one rank's block. With more ranks
 # than processors only the promised cases, since the peers are slow then.
@@ -71,7 +79,10 @@ TITLES = {
     "fetch_and_op": "fetch and add, flush",
     "init": "empty program",
 }
-ORDER = ["latency", "bandwidth", "bidirectional", "rate", "pairs", "unexpected", "fresh", "kept", *PYTHON,
+TITLES.update({f"{when}_{case}": f"{words} {FIRST_TITLES.get(case, case)}"
+               for when, words in (("first", "first"), ("ten", "first ten, mean:")) for case, _ in FIRST})
+ORDER = [*(f"{when}_{case}" for when in ("first", "ten") for case in dict(FIRST)),
+         "latency", "bandwidth", "bidirectional", "rate", "pairs", "unexpected", "fresh", "kept", *PYTHON,
          *DERIVED, "put", "get", "lock_put", "fence_put", "fetch_and_op", "barrier", *COLLECTIVES, "init"]
 
 
@@ -107,9 +118,11 @@ class Plan:
         if options.fresh:
             usual = [f"{case}:{','.join(map(str, FRESH_BYTES))}" for case in self.fresh_cases(options)]
         self.runs = options.runs or (collective_runs(options.ranks) if options.collectives else usual)
-        self.with_init = self.runs is RUNS
+        self.first = options.first
+        self.with_init = self.runs is RUNS and not self.first
         self.ranks = options.ranks
-        self.has_floors = options.ranks == 2 and not options.python
+        # First calls depend on page faults more than on the distance of the processors.
+        self.has_floors = options.ranks == 2 and not options.python and not self.first
         self.fixed = ["--alloc", options.alloc, "--send-offset", str(options.send_offset),
                       "--recv-offset", str(options.recv_offset), "--time-ms", str(options.time_ms)]
         self.promises = promises(options)
@@ -121,13 +134,17 @@ class Plan:
     def promised(self, case, size):
         return self.promises.get((case, size))
 
-    def arguments(self, seed):
-        return [*self.runs, *self.fixed, "--shuffle", str(seed)]
+    def jobs(self, seed):
+        """The driver's arguments, by job: one job, except for first calls."""
+        if self.first:
+            shuffled = random.Random(seed).sample(FIRST, len(FIRST))
+            return [["first", case, str(size)] for case, size in shuffled]
+        return [[*self.runs, *self.fixed, "--shuffle", str(seed)]]
 
 
 def title(case, size):
     name = TITLES.get(case, case)
-    return name if case in ("init", "barrier") else f"{name}, {length(size)}"
+    return name if case in ("init", "barrier", "first_dup", "ten_dup") else f"{name}, {length(size)}"
 
 
 def length(size):

@@ -19,8 +19,8 @@ class Section:
         self.order = None
         self.problems = {}  # {library's name: why it is left out}
 
-    def arguments(self, seed):
-        return [*self.runs, "--time-ms", str(TIME_MS), "--shuffle", str(seed)]
+    def jobs(self, seed):
+        return [[*self.runs, "--time-ms", str(TIME_MS), "--shuffle", str(seed)]]
 
     def measure(self, chance):
         """One round: each library once; the order of the next round is the reverse of this one."""

@@ -133,6 +133,14 @@ void fill(unsigned char* to, size_t bytes, uint64_t seed);
 /* Ends the job with a message if the bytes are not those of fill(..., seed). */
 void check(const unsigned char* from, size_t bytes, uint64_t seed);
 
+/* first.c: the first calls of a job that does nothing else; 0: there is no such operation. Called on all
+ * ranks; rank 0 gets the result. */
+struct first_result {
+  const char* names[2]; /* of the first call, and of the mean of the first ten */
+  double ns[2];
+};
+int first_calls(const char* what, size_t bytes, int rank, int size, struct first_result* result);
+
 /* floor.c: one cache line between two processes. make: called on both ranks of the pair. */
 void floor_make(int leads, int partner);
 double floor_one_way_ns(int leads);

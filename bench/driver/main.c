@@ -105,18 +105,22 @@ static void usage(FILE* to) {
           "cases (default: latency bandwidth), each over all lengths, or over its own as in rate:8,64;\n"
           "of collectives it is the time of the slowest rank, and a length is that of a block:\n");
   for (i = 0; i < case_total; ++i) fprintf(to, "  %-20s %s\n", cases[i].name, cases[i].what);
-  fprintf(to,
-          "  %-20s nothing but MPI_Init and MPI_Finalize, for the time of an empty program\n"
-          "options:\n"
-          "  --sizes A,B,...      message lengths in bytes (default: 0 to 4194304)\n"
-          "  --min-bytes N, --max-bytes N\n"
-          "  --alloc malloc|mpi   where the buffers come from\n"
-          "  --offset N           of both buffers from the start of a page; --send-offset, --recv-offset: of "
-          "one\n"
-          "  --time-ms T          time for each case and length (default 100)\n"
-          "  --window N           messages in flight, 1 to 64 (default: by the case)\n"
-          "  --shuffle SEED       in random order\n",
-          "init");
+  fprintf(
+      to,
+      "  %-20s nothing but MPI_Init and MPI_Finalize, for the time of an empty program\n"
+      "  first OPERATION BYTES instead: the first calls of a job; sendrecv, allreduce, allreduce_new (on a "
+      "new\n"
+      "                       communicator), bcast, alltoall, window or dup\n"
+      "options:\n"
+      "  --sizes A,B,...      message lengths in bytes (default: 0 to 4194304)\n"
+      "  --min-bytes N, --max-bytes N\n"
+      "  --alloc malloc|mpi   where the buffers come from\n"
+      "  --offset N           of both buffers from the start of a page; --send-offset, --recv-offset: of "
+      "one\n"
+      "  --time-ms T          time for each case and length (default 100)\n"
+      "  --window N           messages in flight, 1 to 64 (default: by the case)\n"
+      "  --shuffle SEED       in random order\n",
+      "init");
 }
 
 static int rank_of_world(void) {
@@ -346,6 +350,38 @@ static void run_all(const struct options* options, int rank, int size) {
   }
 }
 
+/* `first OPERATION BYTES`: see first.c. The state of the machine is probed afterwards. */
+static void run_first(int count, char** words, int rank, int size) {
+  static const struct options none;
+  static char hosts[2][MPI_MAX_PROCESSOR_NAME];
+  const int processors[2] = {-1, -1};
+  struct first_result first;
+  struct bench_case what;
+  struct run run;
+  struct result result;
+  int i;
+  if (count != 4 || size < 2) stop("`first` needs two ranks, an operation and a length, not", words[1]);
+  memset(&what, 0, sizeof what);
+  memset(&run, 0, sizeof run);
+  memset(&result, 0, sizeof result);
+  run.bytes = number("not a length:", words[3], 1ul << 30);
+  if (!first_calls(words[2], run.bytes, rank, size, &first)) stop("no such operation:", words[2]);
+  if (rank < 2) {
+    floor_make(rank == 0, 1 - rank);
+    result.floor_before_ns = result.floor_after_ns = floor_one_way_ns(rank == 0);
+  }
+  if (rank != 0) return;
+  print_header(&none, size, processors, hosts, 1);
+  run.what = &what;
+  run.window = run.pairs = result.batches = result.iterations = 1;
+  for (i = 0; i < 2; ++i) {
+    what.name = first.names[i];
+    result.median_ns = result.p10_ns = result.p99_ns = result.min_ns = first.ns[i];
+    print_result(&run, &result, i == 1);
+  }
+  printf(" ]\n}\n");
+}
+
 /* The number of machines of the job. */
 static int machines_of(int rank) {
   MPI_Comm machine;
@@ -369,6 +405,11 @@ int main(int count, char** words) {
   }
   rank = rank_of_world();
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (count > 1 && strcmp(words[1], "first") == 0) {
+    run_first(count, words, rank, size);
+    MPI_Finalize();
+    return 0;
+  }
   if (count > 1 && strcmp(words[1], "--help") == 0) {
     if (rank == 0) usage(stdout);
     MPI_Finalize();

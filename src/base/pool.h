@@ -32,6 +32,11 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
+  /// Takes the first memory now, so that the first create() does not. Without memory nothing happens.
+  void prepare() {
+    if (base_ == nullptr && grow()) *reinterpret_cast<volatile std::byte*>(base_) = std::byte{0};
+  }
+
   /// A new object, or nullptr if memory is exhausted. Reuses the slot destroyed last, which is in the cache.
   template <class... Arguments>
   T* create(Arguments&&... arguments) {

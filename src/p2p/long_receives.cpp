@@ -38,7 +38,10 @@ LongReceives::LongReceives(PeerIndex self, const Parts& parts)
       counters_(parts.counters),
       prefault_(param::get_flag(param::Id::p2p_prefault)),
       keep_buffers_(param::get_flag(param::Id::p2p_recycle_buffers)),
-      expected_(parts.pairs.room()) {}
+      expected_(parts.pairs.room()) {
+  streams_.prepare();
+  early_.prepare();
+}
 
 LongReceives::~LongReceives() {
   for (size_t slot = 0; slot < streams_.slots_used(); ++slot) {

@@ -38,7 +38,9 @@ LongSends::LongSends(PeerIndex self, const Parts& parts)
       recorder_(parts.recorder),
       traffic_(parts.traffic),
       counters_(parts.counters),
-      unfinished_(parts.pairs.room()) {}
+      unfinished_(parts.pairs.room()) {
+  streams_.prepare();
+}
 
 // Also reserves room in sending_, so that listing the stream never allocates. nullptr: no memory.
 SendStream* LongSends::make_stream() {
@@ -157,7 +159,8 @@ int LongSends::take_buffers(SendStream& stream, int64_t& bytes) {
   const bool begins = stream.sent_bytes == 0 && !stream.cleared;
   const transport::BounceBuffers::RunOptions options = {
       .gap = !pairs_.at(to).store_policy.streams() && buffers_.recycled(to).one_way(),
-      .bytes_left = begins ? kMessagesLeft * static_cast<size_t>(stream.total_bytes) : 0};
+      .bytes_left = begins ? kMessagesLeft * static_cast<size_t>(stream.total_bytes) : 0,
+      .patient = stream.in_flight > 0};
   int buffer = buffers_.take(to, static_cast<size_t>(bytes), options);
   if (buffer < 0) retire(stream);
   while (buffer < 0 && stream.in_flight == 0 && bytes >= 2 * kFragmentBytesMin) {

@@ -18,7 +18,7 @@ namespace hearth::p2p {
 
 class Matching {
  public:
-  Matching() = default;
+  Matching() { pool_.prepare(); }
   /// Pre: the streams of the unexpected messages have been destroyed.
   ~Matching();
   Matching(const Matching&) = delete;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/atomic.h"
+#include "base/os_memory.h"
 #include "shm/write_prefetch.h"
 
 namespace hearth::shm {
@@ -16,6 +17,8 @@ constexpr size_t kGuardedBytes = 8192;
 // Runs that a call checks if the last complete round found no room. Without a limit, a sender of many
 // messages that are not received yet would check the whole pool for each packet.
 constexpr int kChecksWhenFull = 8;
+// Calls in vain, some tens of nanoseconds each, before the rounds are extended for a patient sender.
+constexpr int kCallsInVainMax = 256;
 
 }  // namespace
 
@@ -25,7 +28,10 @@ BufferPool::BufferPool(const Segment& segment, int owner)
       buffer_bytes_(segment.geometry().buffer_bytes),
       sent_(segment.geometry().buffer_count, 0),
       run_of_(segment.geometry().buffer_count) {
+  constexpr uint32_t kRanksMax = 16;
   cycle_ = std::min(4 * step(), sent_.size());
+  if (segment.geometry().rank_count > kRanksMax || !make_room(1)) return;
+  os::populate_pages(memory(0), ready_ * buffer_bytes_ / os::page_bytes() * os::page_bytes());
   for (size_t buffer = 0; buffer < run_of_.size(); ++buffer) run_of_[buffer] = static_cast<uint32_t>(buffer);
 }
 
@@ -40,8 +46,17 @@ bool BufferPool::make_room(size_t buffers) {
   return true;
 }
 
+// The begin of the free buffers at the end of the round.
+size_t BufferPool::free_tail() const {
+  size_t buffer = cycle_;
+  while (buffer > 0 && first_busy(buffer - 1, 1) == buffer) --buffer;
+  return buffer;
+}
+
 void BufferPool::extend_cycle(size_t buffers) {
   cycle_ = std::min(cycle_ + std::max(buffers, step()), sent_.size());
+  taken_ = 0;
+  calls_in_vain_ = 0;
 }
 
 // The first buffer after those of `buffer`'s run, at most `limit`.
@@ -69,16 +84,20 @@ bool BufferPool::free_ahead(size_t next, size_t count) const {
   return buffer >= ready_ || first_busy(buffer, 1) != buffer;
 }
 
-int BufferPool::take(size_t bytes, bool gap, size_t bytes_left) {
+int BufferPool::take(size_t bytes, bool gap, size_t bytes_left, bool patient) {
   size_t count = std::max<size_t>((bytes + buffer_bytes_ - 1) / buffer_bytes_, 1);
   if (gap && bytes >= kGuardedBytes) ++count;
   const size_t left = std::min(bytes_left / buffer_bytes_, sent_.size() / 2);
-  int checks_left = full_ ? kChecksWhenFull : std::numeric_limits<int>::max();
+  const bool may_extend =
+      cycle_ < sent_.size() && (!patient || taken_ >= cycle_ || calls_in_vain_ >= kCallsInVainMax);
+  int checks_left = full_ && !may_extend ? kChecksWhenFull : std::numeric_limits<int>::max();
+  ++calls_in_vain_;
   // One round: each step passes at least one buffer, and the end is reached at most twice.
   for (size_t passed = 0;;) {
     if (passed > cycle_ + count) {
-      if (cycle_ == sent_.size()) break;
-      turn_ = cycle_;
+      full_ = true;
+      if (!may_extend || cycle_ == sent_.size()) return -1;
+      turn_ = free_tail();
       extend_cycle(count);
     }
     // If memory is short, the pool keeps its present size.
@@ -87,7 +106,7 @@ int BufferPool::take(size_t bytes, bool gap, size_t bytes_left) {
       passed += count;
       turn_ = 0;
       over_ = 0;
-      extend_cycle(0);
+      if (taken_ >= cycle_ || count > cycle_) extend_cycle(0);
       continue;
     }
     const size_t busy = first_busy(turn_, count);
@@ -108,11 +127,11 @@ int BufferPool::take(size_t bytes, bool gap, size_t bytes_left) {
     std::fill_n(run_of_.begin() + static_cast<std::ptrdiff_t>(first), count, static_cast<uint32_t>(first));
     if (turn_ < ready_) __builtin_prefetch(&segment_->buffer_mark(owner_, run_of_[turn_]));
     ++sent_[first];
+    taken_ += count;
+    calls_in_vain_ = 0;
     full_ = false;
     return static_cast<int>(first);
   }
-  full_ = true;
-  return -1;
 }
 
 bool BufferPool::prefetch_for_write(size_t bytes_ahead) {

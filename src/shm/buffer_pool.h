@@ -36,13 +36,15 @@ constexpr size_t run_bytes_max(size_t buffer_count, size_t buffer_bytes) {
 class BufferPool {
  public:
   BufferPool() = default;
+  /// In a small job, the first pages are populated now instead of by the first long message.
   BufferPool(const Segment& segment, int owner);
 
   /// The first buffer of the next free run that holds this many bytes; -1 if too many buffers are with
   /// receivers, or if memory is short. With `gap`, an empty buffer follows a run that is long enough for the
   /// reader to prefetch beyond its end. -1 also if fewer than `bytes_left` bytes, or half of the pool, would
-  /// remain free. After a -1 of a full pool, each call checks only some runs until one finds room.
-  int take(size_t bytes, bool gap, size_t bytes_left);
+  /// remain free. After a -1 of a full pool, each call checks only some runs until one finds room. A
+  /// `patient` sender gets memory that was never used only after some calls in vain.
+  int take(size_t bytes, bool gap, size_t bytes_left, bool patient);
   /// Prefetches for write one more of the buffers to be taken next, up to `bytes_ahead`; false if none is
   /// left. Called while the owner is idle: an emptied buffer otherwise costs a cache miss per line.
   bool prefetch_for_write(size_t bytes_ahead);
@@ -68,6 +70,7 @@ class BufferPool {
   size_t step() const { return std::max<size_t>(kStepBytes / buffer_bytes_, 1); }
   bool make_room(size_t buffers);
   void extend_cycle(size_t buffers);
+  size_t free_tail() const;
   size_t end_of_run(size_t buffer, size_t limit) const;
   size_t first_busy(size_t first, size_t count) const;
   bool free_ahead(size_t next, size_t count) const;
@@ -75,10 +78,13 @@ class BufferPool {
   const Segment* segment_ = nullptr;
   int owner_ = 0;
   size_t buffer_bytes_ = 0;
-  size_t turn_ = 0;             // next buffer to check
-  size_t cycle_ = 0;            // buffers that the present round covers
-  size_t ready_ = 0;            // buffers that have memory
-  bool full_ = false;           // the last complete round found no room
+  size_t turn_ = 0;    // next buffer to check
+  size_t cycle_ = 0;   // buffers that the present round covers
+  size_t ready_ = 0;   // buffers that have memory
+  bool full_ = false;  // the last complete round found no room
+  // Since the rounds were last extended: after as many buffers as a round has, it is extended again.
+  size_t taken_ = 0;
+  int calls_in_vain_ = 0;       // the latest ones
   size_t over_ = 0;             // buffers from turn_ to here have been prefetched for write
   std::vector<uint32_t> sent_;  // by first buffer: uses of a run; it is free when its mark has the same value
   std::vector<uint32_t> run_of_;  // by buffer: first buffer of the run that covered it last

@@ -17,7 +17,7 @@ class ShmBounceBuffers final : public BounceBuffers {
 
   size_t fragment_bytes_max() const override { return buffers_.run_bytes_max(); }
   int take(size_t bytes, const RunOptions& options) override {
-    return buffers_.take(bytes, options.gap, options.bytes_left);
+    return buffers_.take(bytes, options.gap, options.bytes_left, options.patient);
   }
   uint32_t ticket(PeerIndex owner, int run) override;
   bool returned(PeerIndex owner, int run, uint32_t ticket) override;

@@ -49,6 +49,9 @@ class BounceBuffers {
     bool gap = false;
     /// Returns -1 if fewer bytes than this, and less than half of all buffers, would remain free.
     size_t bytes_left = 0;
+    /// The sender has fragments in flight that may return soon: memory that was never used is taken only
+    /// after some calls in vain.
+    bool patient = false;
   };
   /// Takes a run for `bytes` bytes, or returns -1.
   virtual int take(size_t /*bytes*/, const RunOptions& /*options*/) { return -1; }

@@ -234,8 +234,8 @@ CountedRanks::CountedRanks(int ranks) : size_(ranks) {
 }
 
 CountedRanks::~CountedRanks() {
-  for (const auto& rank : ranks_) delete rank->comm.region_view;
   wish("");
+  for (const auto& rank : ranks_) delete rank->comm.region_view;
 }
 
 void CountedRanks::wish(const std::string& algorithms) {

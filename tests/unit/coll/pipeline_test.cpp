@@ -129,7 +129,7 @@ TEST_F(LargePipelineBetweenThreads, EachPassUsesMoreOfTheBuffer) {
   for (const int64_t stage_bytes : {int64_t{9} << 10, int64_t{66} << 10, ring.stage_bytes_max()}) {
     const auto bytes = static_cast<uint64_t>(stage_bytes);
     std::vector<uint64_t> used;  // by pass
-    for (uint64_t position = 0; position < 200 * kBytes;) {
+    for (uint64_t position = 0; position < 400 * kBytes;) {
       const uint64_t begin = ring.fit(position, stage_bytes);
       ASSERT_GE(begin, position);
       const uint64_t place = begin % kBytes;

@@ -25,7 +25,9 @@ struct BufferPoolTest : testing::Test {
     ASSERT_TRUE(Segment::create(plan, segment).ok());
     pool = BufferPool(segment, kOwner);
   }
-  int take(size_t buffers) { return pool.take(buffers * kBufferBytes, false, 0); }
+  int take(size_t buffers, bool patient = false) {
+    return pool.take(buffers * kBufferBytes, false, 0, patient);
+  }
   void release(int run) { BufferPool::mark_free(segment, kOwner, run); }
 
   Segment segment;
@@ -61,6 +63,23 @@ TEST_F(BufferPoolTest, RunsOfAllLengthsFitAnEmptyPool) {
     ASSERT_GE(run, 0) << buffers;
     release(run);
   }
+}
+
+// While its runs return, a patient sender uses the same pages again; without them it gets others in the end.
+TEST_F(BufferPoolTest, APatientSenderWaitsBeforeItUsesNewPages) {
+  std::vector<int> runs;
+  for (int run = take(16, true); run >= 0; run = take(16, true)) runs.push_back(run);
+  ASSERT_EQ(runs.size(), 5u) << "a first round, and what it adds to the second one";
+  EXPECT_EQ(take(16, true), -1);
+  release(runs[0]);
+  int run = -1;
+  for (int i = 0; i < 100 && run < 0; ++i) run = take(16, true);
+  EXPECT_EQ(run, runs[0]);
+  int calls = 1;
+  for (run = -1; run < 0 && calls < 10'000; ++calls) run = take(16, true);
+  EXPECT_GT(run, runs.back());
+  EXPECT_GT(calls, 100);
+  EXPECT_GE(take(16), 0) << "an impatient sender does not wait";
 }
 
 // A call on a full pool checks a few runs, but the next calls check the others.

@@ -107,7 +107,8 @@ class Report(unittest.TestCase):
 
 def plan(**changes):
     usual = {"runs": None, "derived": False, "one_sided": False, "collectives": False, "fresh": False,
-             "python": False, "ranks": 2, "alloc": "malloc", "send_offset": 0, "recv_offset": 0, "time_ms": 1}
+             "first": False, "python": False, "ranks": 2, "alloc": "malloc", "send_offset": 0,
+             "recv_offset": 0, "time_ms": 1}
     return cases.Plan(SimpleNamespace(**{**usual, **changes}))
 
 
@@ -122,8 +123,14 @@ class Plans(unittest.TestCase):
             self.assertEqual(eight.promised(*item), promised)
         self.assertIsNone(plan(collectives=True, ranks=3).promised("barrier", 0))
         self.assertIsNone(plan(collectives=True, alloc="mpi").promised("barrier", 0))
-        self.assertIn("barrier", eight.arguments(7))
-        self.assertIn("scan:8,1024,65536,1048576", two.arguments(7))
+        for each, expected in (eight, "barrier"), (two, "scan:8,1024,65536,1048576"):
+            self.assertEqual([expected in job for job in each.jobs(7)], [True])
+
+    def test_first_calls_have_a_job_each(self):
+        jobs = plan(first=True).jobs(7)
+        self.assertEqual(sorted(jobs), sorted(["first", case, str(size)] for case, size in cases.FIRST))
+        self.assertNotEqual(jobs, plan(first=True).jobs(8))
+        self.assertEqual(cases.title("ten_allreduce", 80000), "first ten, mean: allreduce, 80000 B")
 
     def test_what_is_promised_is_measured(self):
         for runs, promised in ((cases.collective_runs(2), cases.COLLECTIVES_PROMISED),
