@@ -29,10 +29,10 @@ BufferPool::BufferPool(const Segment& segment, int owner)
       sent_(segment.geometry().buffer_count, 0),
       run_of_(segment.geometry().buffer_count) {
   constexpr uint32_t kRanksMax = 16;
+  for (size_t buffer = 0; buffer < run_of_.size(); ++buffer) run_of_[buffer] = static_cast<uint32_t>(buffer);
   cycle_ = std::min(4 * step(), sent_.size());
   if (segment.geometry().rank_count > kRanksMax || !make_room(1)) return;
   os::populate_pages(memory(0), ready_ * buffer_bytes_ / os::page_bytes() * os::page_bytes());
-  for (size_t buffer = 0; buffer < run_of_.size(); ++buffer) run_of_[buffer] = static_cast<uint32_t>(buffer);
 }
 
 bool BufferPool::make_room(size_t buffers) {
@@ -91,8 +91,9 @@ int BufferPool::take(size_t bytes, bool gap, size_t bytes_left, bool patient) {
   const bool may_extend =
       cycle_ < sent_.size() && (!patient || taken_ >= cycle_ || calls_in_vain_ >= kCallsInVainMax);
   int checks_left = full_ && !may_extend ? kChecksWhenFull : std::numeric_limits<int>::max();
-  ++calls_in_vain_;
-  // One round: each step passes at least one buffer, and the end is reached at most twice.
+  if (calls_in_vain_ < kCallsInVainMax) ++calls_in_vain_;
+  // One round, and another one after each extension. Each step passes at least one buffer, and the end of a
+  // round is reached at most twice.
   for (size_t passed = 0;;) {
     if (passed > cycle_ + count) {
       full_ = true;

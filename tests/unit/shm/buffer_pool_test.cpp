@@ -16,9 +16,10 @@ constexpr size_t kBufferBytes = 4096;
 constexpr int kOwner = 1;
 
 struct BufferPoolTest : testing::Test {
-  void SetUp() override {
+  void SetUp() override { set_up(2); }
+  void set_up(uint32_t ranks) {
     SegmentPlan plan;
-    plan.rank_count = 2;
+    plan.rank_count = ranks;
     plan.ring_lines = 64;
     plan.buffer_bytes = kBufferBytes;
     plan.buffer_count = kBuffers;
@@ -55,6 +56,20 @@ TEST_F(BufferPoolTest, AllBuffersAreThereForWhatIsNotReturned) {
   std::set<int> runs;
   for (int run = take(1); run >= 0; run = take(1)) EXPECT_TRUE(runs.insert(run).second) << run;
   EXPECT_EQ(runs.size(), kBuffers);
+}
+
+// There, no pages are populated in advance.
+TEST_F(BufferPoolTest, ThePoolOfALargeJobWorksAlike) {
+  set_up(40);
+  std::vector<int> runs;
+  for (int run = take(4); run >= 0; run = take(4)) runs.push_back(run);
+  EXPECT_EQ(runs.size(), kBuffers / 4);
+  for (const int run : runs) release(run);
+  for (size_t i = 0; i < 2 * runs.size(); ++i) {
+    const int run = take(4);
+    ASSERT_GE(run, 0);
+    release(run);
+  }
 }
 
 TEST_F(BufferPoolTest, RunsOfAllLengthsFitAnEmptyPool) {
