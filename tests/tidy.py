@@ -94,6 +94,11 @@ OWN_MACHINE = re.compile(r"(?<![\w.${}~/-])/(home|root|work|Users)/[\w.-]")
 PLAIN = ("README.md", "CONTRIBUTING.md", "docs/", "src/", "tools/", "bench/", "api/", "tests/")
 PRONOUN_SUBJECT = re.compile(
     r"(?:^|[.:;] +)(Who|Whoever|Nobody|Somebody|Everybody|whoever|nobody|somebody|everybody)\b")
+# Names of tests are sentences too: Suite.WhoWaits, suite.nobody_waits, test_who_waits.
+TEST_NAME = re.compile(r"^\s*(?:TEST(?:_F|_P)?\(\w+,\s*(\w+)|def (test_\w+))")
+PRONOUN_IN_NAME = re.compile(
+    r"(?:(?:^|_)(?:who|whoever|nobody|somebody|everybody|everyone)(?=_|$))|"
+    r"(?:Who(?:ever)?|Nobody|Somebody|Everybody|Everyone)(?=[A-Z]|$)")
 OLD_TERMS = re.compile(
     r"\b(bring_over|mourn\w*|bur(?:y|ied)|knocks?|doz(?:e|es|ing)|breathes?|lends?|lent|encounters?|"
     r"travelling cells|kept cells|wide parts?|control areas?|footprints?|allotments?|under way|visitors?)\b",
@@ -241,6 +246,10 @@ def check_language(tree):
             term = OLD_TERMS.search(words)
             if term:
                 yield path, number, f"'{term.group(0)}' is no term of the field (docs/glossary.md)"
+        for number, line in numbered(text):
+            name = TEST_NAME.match(line)
+            if name and PRONOUN_IN_NAME.search(name.group(1) or name.group(2)):
+                yield path, number, f"{name.group(1) or name.group(2)}: name the thing (docs/glossary.md)"
         if path.endswith(".md"):
             for number, line in numbered(text):
                 if len(line) > DOC_COLUMNS_MAX and not line.startswith(("|", "mpiexec:", "hearth:")):

@@ -61,6 +61,16 @@ class Tidy(unittest.TestCase):
             {"src/topo/x.cpp": "int x;  // Whoever comes first.\n",
              "src/CMakeLists.txt": CLEAN["src/CMakeLists.txt"] + "topo/x.cpp\n"})
 
+    def test_names_of_tests(self):
+        def told(line):
+            return self.told({"tests/unit/x.cpp": line + "\n",
+                              "tests/unit/CMakeLists.txt": "hearth_unit_test(x x.cpp)\n"})
+
+        for name in "WhoWaits", "NobodyWaits", "TellsWho", "a_lock_nobody_holds":
+            self.assertEqual(len(told(f"TEST_F(Waiting, {name}) {{")), 1, name)
+        for name in "WholeMessages", "AreWrittenWhole", "FromAFolderWhoseName", "a_whole_message":
+            self.assertEqual(told(f"TEST(Waiting, {name}) {{"), [], name)
+
     def test_include_upward(self):
         self.expect(
             "base must not include p2p",

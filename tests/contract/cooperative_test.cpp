@@ -57,7 +57,7 @@ class Side final : public Copier {
   Copying& copying_;
 };
 
-TEST(Cooperative, TheReceiverAloneCopiesAllWhenNobodyComes) {
+TEST(Cooperative, TheReceiverAloneCopiesAllWithoutTheSender) {
   std::mt19937 random(1);
   Copying copying;
   for (const PieceSizes& sizes : {kPlainPieces, kSystemPieces}) {

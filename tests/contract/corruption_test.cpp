@@ -176,7 +176,7 @@ TEST_F(Corruption, a_ring_is_opened_once) {
   EXPECT_EQ(ring(), memory);  // its messages arrive as before
 }
 
-TEST_F(Corruption, nobody_has_read_what_was_not_written) {
+TEST_F(Corruption, a_reader_is_not_ahead_of_the_writer) {
   *reinterpret_cast<uint32_t*>(ring()) = 5000;
   std::vector<std::byte> data(8);
   EXPECT_TRUE(says(words([&] {

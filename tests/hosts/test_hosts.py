@@ -77,7 +77,7 @@ class Jobs:
             self.assertEqual(job.returncode, code, f"{program}\n{out}\n{err}")
         return out, err
 
-    def test_ranks_know_who_they_are(self):
+    def test_ranks_know_their_numbers(self):
         out, _ = self.run_job(2, RANK)
         self.assertEqual(sorted(out.splitlines()), [f"rank {rank} of 4, program 0" for rank in range(4)])
 
@@ -139,7 +139,7 @@ class Jobs:
             job.kill()
         job.communicate()
 
-    def test_who_waits_for_a_process_that_is_killed_is_told(self):
+    def test_a_wait_for_a_killed_process_fails(self):
         self.check_told("told", lambda _, processes: os.kill(processes[3], signal.SIGKILL), 3)
 
     def test_the_doctor_tries_the_ways(self):
@@ -176,10 +176,10 @@ class Hydra(Jobs, unittest.TestCase):
     def launcher(self, hosts, ranks_each):
         return HYDRA(hosts, 2 * ranks_each, ranks_each)
 
-    def test_who_waits_for_a_host_without_its_cable_is_told(self):
+    def test_a_wait_for_a_disconnected_host_fails(self):
         self.check_told("told", lambda hosts, _: hosts.cut("h2"), 2)
 
-    def test_who_waits_for_a_killed_process_that_never_talked_is_told(self):
+    def test_a_wait_for_a_killed_process_without_a_connection_fails(self):
         self.check_told("strangers", lambda _, processes: os.kill(processes[3], signal.SIGKILL), 3)
 
 
@@ -187,14 +187,14 @@ class Hydra(Jobs, unittest.TestCase):
 class Prrte(Jobs, unittest.TestCase):
     GOING_ON = ["--enable-recovery"]
 
-    def test_who_waits_for_a_neighbour_that_is_killed_is_told(self):
+    def test_a_wait_for_a_killed_local_process_fails(self):
         self.check_told("near", lambda _, processes: os.kill(processes[3], signal.SIGKILL), 3, waiting=2,
                         words="ended without MPI_Finalize")
 
     def launcher(self, hosts, ranks_each):
         return PRRTE(hosts, 2 * ranks_each, ranks_each)
 
-    def test_who_waits_for_others_that_are_told_is_told_too(self):
+    def test_a_wait_for_ranks_that_left_fails(self):
         for waiting in range(3):
             with self.subTest(waiting):
                 self.check_told("together", lambda _, processes: os.kill(processes[3], signal.SIGKILL), 3,

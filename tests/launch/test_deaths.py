@@ -27,7 +27,7 @@ class Deaths(LaunchTest):
         self.assertNotIn("ended the job", run.stderr)
         self.assertEqual(run.stdout, "")
 
-    def test_errors_are_returned_to_who_wants_them(self):
+    def test_errors_are_returned_on_request(self):
         run = self.run_mode("return", code=137)
         for rank in 0, 1:
             self.assertRegex(
@@ -39,12 +39,12 @@ class Deaths(LaunchTest):
         self.assertRegex(run.stderr, r"when rank 2 died:\n.*rank 0 waits in .* message from rank 2")
         self.assertNotIn("ending", run.stderr)
 
-    def test_who_does_not_go_on_is_ended(self):
+    def test_a_rank_that_does_not_go_on_is_ended(self):
         run = self.run_mode("idle", code=137, env={"HEARTH_LAUNCH_GRACE": "300ms"})
         self.assertRegex(run.stderr, r"no rank goes on .*: ending 2 ranks")
         self.assertGreater(self.took, 0.3)
 
-    def test_who_computes_is_ended_too(self):
+    def test_a_computing_rank_is_ended_too(self):
         self.assertIn("no rank goes on", self.run_mode("finish", code=137).stderr)
 
     def test_survivors_may_be_wanted(self):
@@ -53,7 +53,7 @@ class Deaths(LaunchTest):
             self.assertRegex(run.stderr, KILLED)
             self.assertNotIn("ending", run.stderr)
 
-    def test_nobody_is_told_where_one_has_the_default_handler(self):
+    def test_one_default_handler_ends_the_job(self):
         words = []
         for mode in "return", "fatal", "return":
             words += [":", "-n", 1, PROGRAM, mode]

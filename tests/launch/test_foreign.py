@@ -52,7 +52,7 @@ class Launcher:
     def lines_under(self, *arguments):
         return sorted(self.run_under(*arguments).stdout.splitlines())
 
-    def test_ranks_know_who_they_are(self):
+    def test_ranks_know_their_numbers(self):
         for count in (1, 2, 4):
             expected = [f"rank {rank} of {count}, program 0" for rank in range(count)]
             self.assertEqual(self.lines_under("-n", count, RANK), expected)
@@ -174,7 +174,7 @@ class Prrte(Launcher, LaunchTest):
         err = self.run_under(self.survive, "-n", 3, DEATH, code=None).stderr
         self.assertRegex(err, r"rank 2 of MPI_COMM_WORLD \(process \d+\) ended without MPI_Finalize")
 
-    def test_who_asks_for_errors_is_told_of_deaths(self):
+    def test_deaths_are_returned_as_errors_on_request(self):
         out = self.run_under(self.survive, "-n", 3, DEATH, "return").stdout
         told = "rank 2 of MPI_COMM_WORLD .* ended without MPI_Finalize"
         for rank in 0, 1:

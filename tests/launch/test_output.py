@@ -153,7 +153,7 @@ class LastWords(LaunchTest):
         """The shell ends before the process behind its pipe has written."""
         self.assertEqual(self.lines("-n", 1, *shell("(sleep 0.1; echo late) & exit 0")), ["late"])
 
-    def test_nobody_waits_for_a_background_process_that_holds_the_pipe(self):
+    def test_a_background_process_that_holds_the_pipe_does_not_delay_the_end(self):
         start = time.monotonic()
         self.assertEqual(
             self.lines("-n", 2, "--oversubscribe", *shell("sleep 50 & echo done")), ["done", "done"]

@@ -146,7 +146,7 @@ TEST_F(Chaos, KillsAtThePassageThatIsNamed) {
 }
 
 // Must be last: the changed parameters stay.
-TEST_F(Chaos, ChangesParametersThatNobodyHasSet) {
+TEST_F(Chaos, ChangesParametersThatAreNotSet) {
   std::set<uint64_t> rings;
   for (int seed = 0; seed < 8; ++seed) {
     begin(plan_of(std::to_string(seed)), 3);

@@ -104,7 +104,7 @@ TEST(Files, OnlyRegularOnesAreOpenedWithoutBlocking) {
   EXPECT_TRUE(open_regular_file("/proc/self/exe").open());
 }
 
-TEST(Poller, TellsWhoIsReady) {
+TEST(Poller, ReportsReadyDescriptors) {
   Pipe pipe;
   ASSERT_TRUE(make_pipe(pipe));
   Poller poller;

@@ -38,7 +38,7 @@ TEST_F(Page, NodesThatAreNotThereAreRefused) {
   for (const int node : {1000, 1024, 100000}) EXPECT_FALSE(prefer_node(page_, page_bytes(), node)) << node;
 }
 
-TEST(FileInstead, HasNoNameAndIsNobodyElses) {
+TEST(FileInstead, HasNoNameAndIsPrivate) {
   std::string own = testing::TempDir() + "/hearth-test-XXXXXX";
   ASSERT_NE(::mkdtemp(own.data()), nullptr);
   const size_t bytes = 16 * page_bytes();

@@ -98,7 +98,7 @@ TEST(Sockets, TheLastPacketPrecedesTheEnd) {
   EXPECT_EQ(early_ends, 0U);
 }
 
-TEST(Sockets, NobodyUnderTheName) {
+TEST(Sockets, NoListenerUnderTheName) {
   EXPECT_FALSE(connect_to_name(some_name() + "-none", kSecond).open());
   EXPECT_EQ(errno, ECONNREFUSED);
 }
@@ -119,7 +119,7 @@ TEST(Sockets, KnowsASocket) {
   EXPECT_FALSE(is_socket(-1));
 }
 
-TEST(Sockets, APortWhereNobodyListens) {
+TEST(Sockets, APortWithoutAListener) {
   std::string problem;
   EXPECT_FALSE(connect_to_port("127.0.0.1", "1", problem).open());
   EXPECT_FALSE(problem.empty());

@@ -50,7 +50,7 @@ TEST(Ledger, a_handle_made_again_is_another_object) {
   EXPECT_NE(ledger.generation(kOne), first);
 }
 
-TEST(Ledger, predefined_handles_and_those_that_nobody_frees_are_not_left) {
+TEST(Ledger, predefined_handles_and_unfreeable_ones_are_not_left) {
   Ledger ledger;
   ledger.add(ObjectKind::group, 0x101, made(abi::Call::comm_group, 0));
   ledger.add(ObjectKind::type, kOne, made(abi::Call::type_create_f90_real, 0), true);

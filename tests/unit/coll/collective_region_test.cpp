@@ -114,7 +114,7 @@ TEST_F(CollectiveRegions, TheFirstIsTakenFromTheStart) {
   EXPECT_EQ(present(0), kRanks);
 }
 
-TEST_F(CollectiveRegions, WhoIsAloneGetsNone) {
+TEST_F(CollectiveRegions, ASingleProcessGetsNone) {
   EXPECT_EQ(take(1), kNoRegion);
   region_pool().leave(kNoRegion);
   EXPECT_EQ(regions_taken(), 1u);
@@ -155,7 +155,7 @@ TEST_F(CollectiveRegions, FollowTheLimitsOfAProfile) {
   for (Comm* comm : comms) objects::release(*comm);
 }
 
-TEST_F(CollectiveRegions, AreClearedForWhoComesNext) {
+TEST_F(CollectiveRegions, AreClearedForTheNextCommunicator) {
   const int32_t region = take(2);
   Comm* comms[] = {make_comm(region, 0, 2), make_comm(region, 1, 2)};
   for (Comm* comm : comms) {
@@ -225,7 +225,7 @@ TEST_F(CollectiveRegions, WithoutPipelineBuffersHaveSlotsOnlyWhateverAWordSays) 
   delete comm->region_view;
 }
 
-TEST_F(CollectiveRegions, AreLeftForTheDeadOnceWhoeverSaysIt) {
+TEST_F(CollectiveRegions, AreLeftOnceForADeadProcess) {
   const int32_t one = take(4);
   const int32_t other = take(2);
   std::vector<std::thread> threads;
@@ -244,7 +244,7 @@ TEST_F(CollectiveRegions, AreLeftForTheDeadOnceWhoeverSaysIt) {
   EXPECT_EQ(regions_taken(), 1u);
 }
 
-TEST_F(CollectiveRegions, OfWhoDiesWhileTakingOneComeBack) {
+TEST_F(CollectiveRegions, ReturnAfterADeathDuringAllocation) {
   const int32_t region = take(4);
   abandon(region, RegionState::kTaking, 3);
   region_pool().leave_all(2);
@@ -254,7 +254,7 @@ TEST_F(CollectiveRegions, OfWhoDiesWhileTakingOneComeBack) {
   EXPECT_EQ(present(region), 0);
 }
 
-TEST_F(CollectiveRegions, OfWhoDiesWhileClearingComeBackClear) {
+TEST_F(CollectiveRegions, ReturnClearAfterADeathDuringClearing) {
   const int32_t region = take(2);
   rank_slots(region, 0).done = 7;
   rank_slots(region, 1).done = 7;
@@ -271,7 +271,7 @@ TEST_F(CollectiveRegions, OfWhoDiesWhileClearingComeBackClear) {
   EXPECT_EQ(RegionPool::index_of(take(2)), RegionPool::index_of(region));
 }
 
-TEST_F(CollectiveRegions, OfWhoDiesAsTheLastToLeaveComeBack) {
+TEST_F(CollectiveRegions, ReturnAfterTheDeathOfTheLastMember) {
   const int32_t region = take(2);
   region_pool().leave(region, 0);
   present_bits(region) = 0;

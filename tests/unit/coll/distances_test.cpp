@@ -26,7 +26,7 @@ TEST(Tournament, EachMeetsEachOtherOnce) {
   }
 }
 
-TEST(Tournament, NobodySitsOutWhereTheNumberIsEven) {
+TEST(Tournament, EveryRankPlaysIfTheNumberIsEven) {
   EXPECT_EQ(tournament_rounds(16), 15);
   for (int round = 0; round < 15; ++round) {
     for (int rank = 0; rank < 16; ++rank) EXPECT_GE(partner_in_round(rank, round, 16), 0);

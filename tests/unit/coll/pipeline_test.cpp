@@ -174,7 +174,7 @@ TEST_F(ExposuresBetweenThreads, ResultsWaitForRoom) {
 
 // A published result implies that its rank has read all exposed inputs. A rank that has every result needs no
 // further acknowledgement.
-TEST_F(ExposuresBetweenThreads, WhoHasAllResultsWaitsForNobody) {
+TEST_F(ExposuresBetweenThreads, ARankWithAllResultsDoesNotWait) {
   run({{What::bcast, 1, 1000}}, 1, 5);
   const Call call = {What::allreduce, 0, 1000};
   std::vector<std::unique_ptr<Part>> parts;
@@ -187,7 +187,7 @@ TEST_F(ExposuresBetweenThreads, WhoHasAllResultsWaitsForNobody) {
   for (const size_t i : {3, 0, 1}) EXPECT_TRUE(advance(i));
 }
 
-TEST_F(ExposuresBetweenThreads, WhoGivesUpTellsThoseThatRead) {
+TEST_F(ExposuresBetweenThreads, AnAbortedRankWithdrawsItsExposure) {
   run({{What::bcast, 1, 1000}}, 1, 5);
   const PipelineRing& one = rank(1).ring();
   PipelineRing& three = rank(3).ring();

@@ -25,7 +25,7 @@ std::string drawn(const topo::Machine& machine, const PlacementRequest& request,
   return draw(machine, bind_ranks(machine, request, ranks, static_cast<int>(machine.processors().size())));
 }
 
-TEST(Drawing, ShowsWhoSitsWhere) {
+TEST(Drawing, ShowsTheProcessorsOfEachRank) {
   const topo::Machine machine = made_up("pack:2 [numa(memory=2147483648)] l3:2 core:2 pu:1", 8);
   EXPECT_EQ(drawn(machine, {}, 3),
             "+- package 0 ----------+\n"

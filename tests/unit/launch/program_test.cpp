@@ -41,7 +41,7 @@ TEST(Environment, NothingButWhatIsPassedOn) {
   EXPECT_EQ(environment_from<2>({"A=1", "B=2"}, job, {}), Words{"B=2"});
 }
 
-TEST(Environment, TellsARankWhoItIs) {
+TEST(Environment, TellsARankItsNumber) {
   Words words = {"OMPI_COMM_WORLD_RANK=99", "PATH=/bin"};
   add_rank_variables({3, 8, 1, "200:5:6", "201:7:6", "202:8:6"}, words);
   EXPECT_STREQ(find_variable(words, "OMPI_COMM_WORLD_RANK"), "3");

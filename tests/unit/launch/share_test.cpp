@@ -107,7 +107,7 @@ TEST_F(ShareTest, AllHaveTheSameMemory) {
   expect_one_segment();
 }
 
-TEST_F(ShareTest, StrangersGetNothingAndDisturbNobody) {
+TEST_F(ShareTest, ForeignConnectionsGetNothingAndDisturbNoRank) {
   start(2);
   start(5);
   // Wrong sizes, silence, a wrong secret, and the right secret with ranks that are invalid or have joined
@@ -170,7 +170,7 @@ TEST_F(ShareTest, AWrongAnswerIsRefused) {
   host.join();
 }
 
-TEST_F(ShareTest, WhoDoesNotComeIsNamed) {
+TEST_F(ShareTest, AMissingRankIsNamed) {
   set_parameter("launch_join_timeout", kSecond / 5);
   start(2);
   start(6);

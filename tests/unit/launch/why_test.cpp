@@ -406,7 +406,7 @@ TEST_F(Why, ShortWaitsDoNotCount) {
   EXPECT_EQ(explained().verdict, Verdict::waiting);
 }
 
-TEST_F(Why, NobodyWaits) {
+TEST_F(Why, NoRankWaits) {
   have(2);
   computes(0);
   EXPECT_EQ(explained().verdict, Verdict::quiet);

@@ -45,7 +45,7 @@ TEST(RecycledBuffers, the_oldest_first) {
   EXPECT_TRUE(recycled.empty());
 }
 
-TEST(RecycledBuffers, knows_who_only_sends) {
+TEST(RecycledBuffers, detects_one_way_traffic) {
   RecycledBuffers recycled;
   recycled.sent(60, 100);
   EXPECT_FALSE(recycled.one_way());

@@ -81,7 +81,7 @@ TEST(Recorder, TracesUntilItsBufferIsFull) {
   EXPECT_EQ(job.part(0).head->trace_dropped, 2u);
 }
 
-TEST(Recorder, NotesWhoCalledOnce) {
+TEST(Recorder, NotesACallerOnce) {
   Job job;
   int first = -1;
   int second = -1;

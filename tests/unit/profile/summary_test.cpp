@@ -88,7 +88,7 @@ TEST(Summary, KnowsTheNumberWithoutAnySample) {
   EXPECT_EQ(job.summary().between(0, 1).messages, 77u);
 }
 
-TEST(Summary, FindsWhoComesLast) {
+TEST(Summary, FindsTheLastRank) {
   Job job;
   for (uint32_t i = 0; i < 10; ++i) {
     for (int rank = 0; rank < 2; ++rank) {
@@ -115,7 +115,7 @@ TEST(Summary, EvenDistributionIsThatOfThePairs) {
   EXPECT_DOUBLE_EQ(sum, 1);
 }
 
-TEST(Verdict, NamesWhoWaitsForWhom) {
+TEST(Verdict, NamesTheWaitingAndTheAwaitedRank) {
   Job job;
   job.part(0).head->begun_ns = job.part(1).head->begun_ns = os::now_ns() - 1'000'000'000;
   job.recorder(1).waited(Wait::late_sender, 0, 600'000'000, true, -1);

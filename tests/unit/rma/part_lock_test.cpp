@@ -29,7 +29,7 @@ TEST(PartLock, IsForOneAloneOrForSeveral) {
   EXPECT_FALSE(lock.unlock(true));
 }
 
-TEST(PartLock, NobodyJoinsOthersOnceSomebodyWantsItAlone) {
+TEST(PartLock, AWaitingExclusiveLockBlocksNewSharedOnes) {
   shm::WindowBoard board = {};
   PartLock lock(board);
   ASSERT_TRUE(lock.try_lock(false, 0));
@@ -44,7 +44,7 @@ TEST(PartLock, NobodyJoinsOthersOnceSomebodyWantsItAlone) {
   EXPECT_EQ(board.lock, 0u);
 }
 
-TEST(PartLock, WhoeverGivesItBackKnowsOfThoseWhoWait) {
+TEST(PartLock, AReleaseReportsWaitingLocks) {
   shm::WindowBoard board = {};
   PartLock lock(board);
   ASSERT_TRUE(lock.try_lock(true, 0));

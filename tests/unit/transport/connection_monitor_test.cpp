@@ -34,7 +34,7 @@ std::vector<ConnectionMonitor::Gone> look_for_a_while(ConnectionMonitor& monitor
   return gone;
 }
 
-TEST(ConnectionMonitor, TellsOnceOfWhoIsGone) {
+TEST(ConnectionMonitor, ReportsALostConnectionOnce) {
   ConnectionMonitor own;
   own.open(loopback(), kKey);
   auto first = std::make_unique<ConnectionMonitor>();
@@ -59,7 +59,7 @@ TEST(ConnectionMonitor, TellsOnceOfWhoIsGone) {
 }
 
 // A process outside of MPI calls accepts no connection, but its kernel completes the handshake.
-TEST(ConnectionMonitor, TellsOfWhoNeverAnswered) {
+TEST(ConnectionMonitor, ReportsAPeerThatNeverAnswered) {
   ConnectionMonitor own;
   auto other = std::make_unique<ConnectionMonitor>();
   other->open(loopback(), kKey);
@@ -107,7 +107,7 @@ TEST(ConnectionMonitor, StrangersAreRefused) {
   EXPECT_EQ(look_for_a_while(own).size(), 1u);
 }
 
-TEST(ConnectionMonitor, WatchesNobodyWithoutAnAddressOfTheInternet) {
+TEST(ConnectionMonitor, NeedsAnInternetAddress) {
   ConnectionMonitor monitor;
   const std::vector<std::byte> address(32);
   monitor.open(address, kKey);

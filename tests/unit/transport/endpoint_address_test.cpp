@@ -14,7 +14,7 @@ EndpointAddress address_of(const char* provider) {
   return published;
 }
 
-TEST(EndpointAddress, GivesTheAddressOfWhoSendsAlike) {
+TEST(EndpointAddress, FindsTheAddressForASender) {
   const EndpointAddress own = address_of("tcp;ofi_rxm");
   std::vector<std::byte> address;
   ASSERT_TRUE(read_address(to_bytes(own), own, 3, "beta", address).ok());

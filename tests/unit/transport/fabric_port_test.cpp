@@ -134,7 +134,7 @@ TEST_F(FabricPort, garbage_is_refused_and_the_job_goes_on) {
   EXPECT_EQ(lost_, 0);
 }
 
-TEST_F(FabricPort, who_stays_and_says_nothing_keeps_nobody_out) {
+TEST_F(FabricPort, a_silent_connection_does_not_block_others) {
   const size_t before = open_descriptors();
   [[maybe_unused]] const WhileStrangersAreThere strangers;
   std::vector<os::Descriptor> silent;
