@@ -79,7 +79,7 @@ Status start_duplicate(Comm& comm, const Info* info, Comm*& newcomm, p2p::Reques
     return status;
   }
   static_cast<objects::ContextAllocation&>(*made) = owned.take();
-  const Status started = coll::start<abi::tell_duplicate>(comm, request, made, first_group);
+  const Status started = coll::start<abi::distribute_duplicate>(comm, request, made, first_group);
   if (status.ok()) status = started;
   if (status.ok()) status = objects::copy_attributes(objects::holder_of(comm), objects::holder_of(*made));
   if (status.ok()) {

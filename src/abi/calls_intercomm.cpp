@@ -70,7 +70,7 @@ Status intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int
     status = meet(local_comm, peer_comm, remote_leader, tag, found);
     if (!status.ok()) found.clear();
   }
-  HEARTH_TRY(abi::tell_group(local_comm, local_leader, found));
+  HEARTH_TRY(abi::broadcast_to_group(local_comm, local_leader, found));
   HEARTH_TRY(status);
   if (found.empty()) {
     return fail(MPI_ERR_OTHER,
@@ -104,7 +104,7 @@ Status intercomm_merge(Comm& intercomm, int high, Comm*& newintracomm) {
   const int said = high != 0;
   HEARTH_TRY(abi::swap_between_groups(intercomm, {said}, theirs, true, owned));
   Words first = {said != theirs[0] ? said == 0 : abi::runtime().bridges.comes_before(local[0], remote[0])};
-  HEARTH_TRY(abi::tell_group(intercomm, 0, first));
+  HEARTH_TRY(abi::broadcast_to_group(intercomm, 0, first));
   Peers peers = first[0] != 0 ? local : remote;
   const Peers& second = first[0] != 0 ? remote : local;
   peers.insert(peers.end(), second.begin(), second.end());

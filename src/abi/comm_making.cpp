@@ -256,9 +256,9 @@ Status distribute_allocation(coll::Schedule& schedule, objects::ContextAllocatio
 namespace {
 
 /// Last step of a duplicate: accepts the allocation and applies the hints. Local, no other rank takes part.
-class Told final : public coll::SharedCollective {
+class LastStep final : public coll::SharedCollective {
  public:
-  explicit Told(Comm& comm) : comm_(comm) {}
+  explicit LastStep(Comm& comm) : comm_(comm) {}
   void begin() override {}
   bool advance() override {
     comm_.region = coll::region_pool().accept(comm_.region);
@@ -277,11 +277,11 @@ class Told final : public coll::SharedCollective {
 
 }  // namespace
 
-Status tell_duplicate(coll::Schedule& schedule, Comm* made, bool first_group) {
+Status distribute_duplicate(coll::Schedule& schedule, Comm* made, bool first_group) {
   HEARTH_TRY(distribute_allocation(schedule, made, first_group));
-  Told* told;
-  HEARTH_TRY(schedule.make_shared(told, *made));
-  schedule.add_shared(*told);
+  LastStep* last_step;
+  HEARTH_TRY(schedule.make_shared(last_step, *made));
+  schedule.add_shared(*last_step);
   return {};
 }
 
@@ -299,7 +299,7 @@ Status agree_on_allocation_among(const Group& group, Comm& comm, int tag, OwnedA
   throw;
 }
 
-Status tell_group(Comm& comm, int root, Words& words) try {
+Status broadcast_to_group(Comm& comm, int root, Words& words) try {
   auto count = static_cast<Count>(words.size());
   HEARTH_TRY(run_in_group<coll::bcast>(comm, &count, Count{sizeof count}, byte_type(), root));
   words.resize(static_cast<size_t>(count));
@@ -327,10 +327,10 @@ Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, bool o
     HEARTH_TRY(swap_words(inter.remote_group->peers[0], inter.context, kTag, said, theirs));
     if (fetches) std::copy(said.end() - 2, said.end(), theirs.end() - 2);
   }
-  HEARTH_TRY(tell_group(inter, 0, theirs));
-  const auto told = theirs.end() - 2;
-  owned = OwnedAllocation({.context = static_cast<uint32_t>(told[0]), .region = told[1]});
-  theirs.erase(told, theirs.end());
+  HEARTH_TRY(broadcast_to_group(inter, 0, theirs));
+  const auto allocation = theirs.end() - 2;
+  owned = OwnedAllocation({.context = static_cast<uint32_t>(allocation[0]), .region = allocation[1]});
+  theirs.erase(allocation, theirs.end());
   return {};
 }
 

@@ -106,13 +106,13 @@ objects::ContextAllocation fetch_allocation_for(Comm& comm);
 Status distribute_allocation(coll::Schedule& schedule, objects::ContextAllocation* allocation,
                              bool first_group);
 /// The same for a new duplicate, whose hints take effect on completion.
-Status tell_duplicate(coll::Schedule& schedule, Comm* made, bool first_group);
+Status distribute_duplicate(coll::Schedule& schedule, Comm* made, bool first_group);
 /// Fetches and distributes an allocation; equal on all ranks.
 Status agree_on_allocation(Comm& comm, OwnedAllocation& owned);
 /// The same among the processes of `group`. Only they call, with the same tag.
 Status agree_on_allocation_among(const Group& group, Comm& comm, int tag, OwnedAllocation& owned);
 /// Broadcasts the root's words in the own group, also of an intercommunicator.
-Status tell_group(Comm& comm, int root, Words& words);
+Status broadcast_to_group(Comm& comm, int root, Words& words);
 /// Collective over an intercommunicator: each group receives the words of the other group's rank 0, and all
 /// ranks receive the same allocation, with a region if the result has one group.
 Status swap_between_groups(Comm& inter, const Words& mine, Words& theirs, bool one_group,

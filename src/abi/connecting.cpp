@@ -59,7 +59,7 @@ class Connecting {
     // The exchange below has time limits, so it starts once all processes of the group are in the call.
     HEARTH_TRY(coll::run<coll::barrier>(comm_));
     Caller caller;
-    HEARTH_TRY(tell_outcome(comm_, root_, is_root() ? meet(caller) : Status()));
+    HEARTH_TRY(broadcast_outcome(comm_, root_, is_root() ? meet(caller) : Status()));
     if (is_root()) chaos::at(chaos::Point::roots_connected);
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       Outcome outcome = kFailed;
@@ -79,15 +79,15 @@ class Connecting {
     Status status;
     if (is_root()) status = accepts_ ? offer(caller, bridge) : take_offer(caller, bridge);
     if (is_root() && status.ok() && answer_.has_bridge != 0) status = swap_files(caller);
-    HEARTH_TRY(tell_outcome(comm_, root_, status));
-    HEARTH_TRY(tell_answer());
+    HEARTH_TRY(broadcast_outcome(comm_, root_, status));
+    HEARTH_TRY(broadcast_answer());
     Outcome own = kAttached;
     if (answer_.has_bridge != 0) own = pass_on_and_attach(std::move(bridge), status);
     Outcome group = kAttached;
     HEARTH_TRY(agree(own, group));
     if (is_root()) outcome = swap_outcomes(caller, group, status);
     Words word = {outcome};
-    HEARTH_TRY(tell_group(comm_, root_, word));
+    HEARTH_TRY(broadcast_to_group(comm_, root_, word));
     outcome = static_cast<Outcome>(word[0]);
     if (outcome != kAttached && bridge_ != nullptr)
       runtime().bridges.detach(*std::exchange(bridge_, nullptr));
@@ -223,7 +223,7 @@ class Connecting {
   }
 
   // All processes of a group.
-  Status tell_answer() {
+  Status broadcast_answer() {
     Words words;
     if (is_root()) {
       words = {static_cast<int>(answer_.number), static_cast<int>(answer_.context),
@@ -231,7 +231,7 @@ class Connecting {
                static_cast<int>(answer_.has_bridge)};
       for (const ProcessName& name : names_) append_name(name, words);
     }
-    HEARTH_TRY(tell_group(comm_, root_, words));
+    HEARTH_TRY(broadcast_to_group(comm_, root_, words));
     if (is_root()) return {};
     answer_ = {};
     answer_.number = static_cast<uint32_t>(words[0]);
@@ -267,7 +267,7 @@ class Connecting {
       opened = Port::open(port);
       for (const char letter : port.name()) words.push_back(letter);
     }
-    HEARTH_TRY(tell_group(comm_, root_, words));
+    HEARTH_TRY(broadcast_to_group(comm_, root_, words));
     HEARTH_TRY(opened);
     if (words.empty()) return fail(MPI_ERR_OTHER, "the root could not pass the connection on");
     const std::string name(words.begin(), words.end());
@@ -399,7 +399,7 @@ bool receive_all(const objects::Comm& comm, int socket, void* to, size_t bytes) 
   return came && bytes == 0;
 }
 
-Status tell_outcome(objects::Comm& comm, int root, Status status) {
+Status broadcast_outcome(objects::Comm& comm, int root, Status status) {
   Words words;
   if (comm.rank == root) {
     words = {status.ok() ? MPI_SUCCESS : status.error_class()};
@@ -407,7 +407,7 @@ Status tell_outcome(objects::Comm& comm, int root, Status status) {
       for (const char* letter = last_failure_text(); *letter != 0; ++letter) words.push_back(*letter);
     }
   }
-  HEARTH_TRY(tell_group(comm, root, words));
+  HEARTH_TRY(broadcast_to_group(comm, root, words));
   if (words[0] == MPI_SUCCESS) return {};
   const std::string text(words.begin() + 1, words.end());
   return fail(words[0], "%s", text.c_str());

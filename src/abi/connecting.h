@@ -42,7 +42,7 @@ Status accept_group(objects::Comm& comm, int root, const Meet& meet, objects::Co
 Status connect_group(objects::Comm& comm, int root, const Meet& meet, objects::Comm*& made);
 
 /// Broadcasts an error of the root, with its text, to all processes of the communicator.
-Status tell_outcome(objects::Comm& comm, int root, Status status);
+Status broadcast_outcome(objects::Comm& comm, int root, Status status);
 
 /// Fails unless all processes of the communicator can be connected to other jobs: an intracommunicator on one
 /// machine.

@@ -57,7 +57,7 @@ void LivenessMonitor::check_peer(Monitored& peer) {
   if (atomic::load_relaxed(node.block().returns_errors) != 0) {
     peer.reaped = true;
     if (run.lost.has_value()) return run.lost->note(peer.rank, words);
-    return node.liveness().tell(node.local_rank_of(peer.rank), shm::DeathCause::no_finalize, 0);
+    return node.liveness().publish(node.local_rank_of(peer.rank), shm::DeathCause::no_finalize, 0);
   }
   // Most launchers end the job themselves and know the cause, so wait for one more check.
   if (!peer.gone) {

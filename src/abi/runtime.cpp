@@ -433,7 +433,7 @@ bool claim_end(shm::JobHeader& job, int code, const char* text) {
   return true;
 }
 
-[[noreturn]] void end_telling(launch::ForeignLauncher* launcher, int code, const char* text) {
+[[noreturn]] void end_with_text(launch::ForeignLauncher* launcher, int code, const char* text) {
   std::fflush(nullptr);
   if (launcher != nullptr) {
     os::sleep_ns(kLastWordsNs);
@@ -447,7 +447,7 @@ bool claim_end(shm::JobHeader& job, int code, const char* text) {
 void end_own_process(int code, const char* text) {
   std::fflush(stdout);
   std::fprintf(stderr, "hearth: %s\n", text);
-  end_telling(nullptr, code, text);
+  end_with_text(nullptr, code, text);
 }
 
 void end_job(int code, const char* text) {
@@ -458,7 +458,7 @@ void end_job(int code, const char* text) {
   if (!in_job) {
     std::fflush(stdout);
     std::fprintf(stderr, "hearth: %s\n", text);
-    end_telling(left_launcher, code, text);
+    end_with_text(left_launcher, code, text);
   }
   launch::ForeignLauncher* launcher = the_runtime->job.launcher.get();
   // The launcher prints the message of the first rank; the other ranks print nothing.
@@ -470,7 +470,7 @@ void end_job(int code, const char* text) {
     std::fprintf(stderr, "hearth: rank %d ended the job with code %d: %s\n", the_runtime->job.rank, code,
                  text);
   }
-  end_telling(launcher, code, text);
+  end_with_text(launcher, code, text);
 }
 
 }  // namespace hearth::abi

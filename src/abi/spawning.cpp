@@ -215,10 +215,10 @@ Status spawn(Comm& comm, int root, const std::vector<SpawnRequest>& requests, Co
     prepared = Port::open(port);
     if (prepared.ok()) prepared = make_order(requests, port, static_cast<size_t>(comm.size), order);
   }
-  HEARTH_TRY(tell_outcome(comm, root, prepared));
+  HEARTH_TRY(broadcast_outcome(comm, root, prepared));
   Words counts;
   if (is_root) counts = counts_of(requests, order);
-  HEARTH_TRY(tell_group(comm, root, counts));
+  HEARTH_TRY(broadcast_to_group(comm, root, counts));
   Child child;
   const auto meet = [&](Caller& caller) -> Status {
     HEARTH_TRY(Child::start(order, child));

@@ -137,9 +137,9 @@ OpenDsaQueue open_dsa_queue(const DsaFolders& folders, const std::string& name) 
 
   Descriptor file = open_to_read_and_write((folders.devices + "/" + name).c_str());
   if (!file.open()) return {};
-  const size_t told = std::strtoull(property("max_transfer_size").c_str(), nullptr, 10);
+  const size_t reported = std::strtoull(property("max_transfer_size").c_str(), nullptr, 10);
   OpenDsaQueue opened;
-  opened.transfer_bytes_max = std::min(told > 0 ? told : kTransferBytesDefault, kTransferBytesMax);
+  opened.transfer_bytes_max = std::min(reported > 0 ? reported : kTransferBytesDefault, kTransferBytesMax);
   void* portal = ::mmap(nullptr, page_bytes(), PROT_WRITE, MAP_SHARED | MAP_POPULATE, file.number(), 0);
   if (portal == MAP_FAILED) {
     opened.queue = std::make_unique<WrittenQueue>(std::move(file));

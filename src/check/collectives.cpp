@@ -281,10 +281,10 @@ std::string Collectives::compare(const Comm& comm, const CollectiveRecord& mine,
 
 std::string Collectives::words(const CollectiveRecord& record) const {
   std::string text = abi::call_table[record.call].name;
-  std::vector<std::string> told;
-  if (record.root != -1) told.push_back("root " + std::to_string(record.root));
-  if (record.op == UINT16_MAX) told.push_back("an operation of the user's");
-  if (record.op != 0 && record.op != UINT16_MAX) told.push_back(handle_words(record.op));
+  std::vector<std::string> parts;
+  if (record.root != -1) parts.push_back("root " + std::to_string(record.root));
+  if (record.op == UINT16_MAX) parts.push_back("an operation of the user's");
+  if (record.op != 0 && record.op != UINT16_MAX) parts.push_back(handle_words(record.op));
   const Flow flow = flow_of(record.call);
   const bool at_root = record.root == static_cast<int32_t>(record.rank);
   const bool sends = flow == Flow::all_alike || flow == Flow::to_all || (flow == Flow::to_root) != at_root;
@@ -292,15 +292,15 @@ std::string Collectives::words(const CollectiveRecord& record) const {
       flow == Flow::to_all || (flow == Flow::to_root && at_root) || (flow == Flow::from_root && !at_root);
   const char* verb = flow == Flow::all_alike ? "" : "sends ";
   if (sends && flow != Flow::none) {
-    told.push_back(record.send_words != 0 ? "sends by an array of counts" : verb + words_of(record.send));
+    parts.push_back(record.send_words != 0 ? "sends by an array of counts" : verb + words_of(record.send));
   }
   if (receives) {
-    told.push_back(record.receive_words != 0 ? "receives by an array of counts"
-                                             : "receives " + words_of(record.receive));
+    parts.push_back(record.receive_words != 0 ? "receives by an array of counts"
+                                              : "receives " + words_of(record.receive));
   }
-  if (told.empty()) return text;
+  if (parts.empty()) return text;
   text += "(";
-  for (size_t i = 0; i < told.size(); ++i) text += (i == 0 ? "" : ", ") + told[i];
+  for (size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : ", ") + parts[i];
   return text + ")";
 }
 
@@ -341,7 +341,7 @@ void Collectives::tell(const Comm& comm, const CollectiveRecord& mine, const std
         "that the other receives (MPI 5.0 section 6.1). Remedy: the same arguments on all ranks";
     finding.key = mix(mix(comm.id, mine.site), mine.call);
   }
-  report_.tell(finding);
+  report_.add(finding);
 }
 
 uint64_t Collectives::begin(const Arguments& call, Comm& comm, uint32_t site) {

@@ -132,7 +132,7 @@ void Files::tell_refused(const Arguments& call, int code, uint32_t site) {
       "14.7), so a program that does not test the codes goes on without the data. Remedy: correct the call, "
       "and test the codes or set MPI_ERRORS_ARE_FATAL on MPI_FILE_NULL";
   finding.key = mix(hash_of("file refused"), hash_of(finding.details[0]));
-  report_.tell(finding);
+  report_.add(finding);
 }
 
 }  // namespace hearth::check

@@ -187,7 +187,7 @@ void Messages::compare(Comm& comm, Posted& posted) {
         "MPI_Send, or a "
         "message the other way that says that the receive is posted";
     finding.key = mix(mix(record.site, from), posted.site);
-    report_.tell(finding);
+    report_.add(finding);
   }
 }
 
@@ -219,7 +219,7 @@ void Messages::compare_types(Comm& comm, const Posted& posted, const shm::Messag
       "with "
       "MPI_BYTE (MPI 5.0 section 3.3.1). Remedy: the same types, in the same order, on both sides";
   finding.key = mix(mix(record.site, from), posted.site);
-  report_.tell(finding);
+  report_.add(finding);
 }
 
 }  // namespace hearth::check

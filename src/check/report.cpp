@@ -101,11 +101,11 @@ std::string Report::site_words(uint32_t rank, uint32_t site) const {
 }
 
 bool Report::first_to_tell(uint64_t key) {
-  if (has_board()) return board_.tell_once(key);
+  if (has_board()) return board_.report_once(key);
   return told_.emplace(key, true).second;
 }
 
-void Report::tell(const Finding& finding, bool at_end) {
+void Report::add(const Finding& finding, bool at_end) {
   std::string text = finding.what;
   for (const std::string& detail : finding.details) text += "\n" + detail;
   uint64_t key = finding.key;

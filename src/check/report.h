@@ -38,7 +38,7 @@ class Report {
   std::string site_words(uint32_t site) const { return site_words(rank_, site); }
 
   /// Reports a finding. With --check=fatal, then ends the job, unless `at_end`.
-  void tell(const Finding& finding, bool at_end = false);
+  void add(const Finding& finding, bool at_end = false);
   /// Whether this key has not been reported yet in the job; marks it as reported.
   bool first_to_tell(uint64_t key);
 

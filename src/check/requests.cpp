@@ -19,7 +19,7 @@ void Requests::look_at(const Operation& operation) {
         "3.10 and "
         "6.1). Remedy: MPI_IN_PLACE, MPI_Sendrecv_replace, or a second buffer";
     finding.key = mix(hash_of("alias"), hash_of(report_.site_words(operation.site)));
-    report_.tell(finding);
+    report_.add(finding);
   }
   look_for_overlap(operation, operation.send.buffer, false);
   look_for_overlap(operation, operation.receive.buffer, true);
@@ -58,7 +58,7 @@ void Requests::tell_overlap(const Operation& operation, const Buffer& buffer, bo
       "section 3.7.2). Remedy: complete it first, or use a buffer of its own";
   finding.key =
       mix(mix(hash_of(report_.site_words(operation.site)), hash_of(report_.site_words(other.site))), 1);
-  report_.tell(finding);
+  report_.add(finding);
 }
 
 void Requests::activate(Pending& pending) {
@@ -162,7 +162,7 @@ void Requests::tell_if_changed(const Pending& pending, const char* end, const ch
                 section + "): which values arrive is a matter of luck. Remedy: " + end +
                 " before the buffer is used again, or another buffer";
   finding.key = mix(hash_of("changed"), hash_of(report_.site_words(operation.site)));
-  report_.tell(finding);
+  report_.add(finding);
 }
 
 void Requests::begin_split(const Comm& file, const PendingPointer& pending) {
@@ -213,7 +213,7 @@ void Requests::free(MPI_Request handle, const MPI_Request* variable, uint32_t si
         "Remedy: MPI_Wait, "
         "or MPI_Cancel and MPI_Wait, before MPI_Request_free";
     finding.key = mix(hash_of("freed"), hash_of(report_.site_words(site)));
-    report_.tell(finding);
+    report_.add(finding);
   }
   if (pending->active && receives) messages_.give_up(*operation.comm, pending->posted);
   drop(handle, pending);
@@ -254,7 +254,7 @@ void Requests::tell_left() {
               "another one before"
             : "A persistent request stays until it is freed (MPI 5.0 section 3.9). Remedy: MPI_Request_free";
     finding.key = mix(hash_of("left"), hash_of(report_.site_words(operation.site)));
-    report_.tell(finding, true);
+    report_.add(finding, true);
   }
 }
 

@@ -39,7 +39,7 @@ void tell_thread(Checker& all, const Arguments& call, const void* return_address
       "Remedy: ask it for "
       "MPI_THREAD_MULTIPLE, and look at what it provides";
   finding.key = mix(hash_of("thread"), hash_of(finding.details[0]));
-  all.report.tell(finding);
+  all.report.add(finding);
 }
 
 // Excludes MPI_REPLACE and MPI_NO_OP: they accept any type, but are invalid in collectives.
@@ -60,7 +60,7 @@ void tell_reduced_text(Checker& all, const Arguments& call, const void* return_a
       "and "
       "others take it as a small integer. Remedy: MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR or MPI_INT8_T";
   finding.key = hash_of("reduced text");
-  all.report.tell(finding);
+  all.report.add(finding);
 }
 
 }  // namespace

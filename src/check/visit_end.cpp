@@ -40,7 +40,7 @@ void tell_left_objects(Checker& all, bool any_time) {
               "that is "
               "memory, and communicators are limited. Remedy: the call that frees it, before MPI_Finalize";
     finding.key = mix(hash_of("object"), hash_of(finding.details[0]));
-    all.report.tell(finding, true);
+    all.report.add(finding, true);
   }
 }
 

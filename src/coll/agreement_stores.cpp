@@ -48,7 +48,7 @@ struct Place {
   bool in_use = false;
 };
 
-bool is_told_dead(PeerIndex process, uint32_t deaths) {
+bool is_published_dead(PeerIndex process, uint32_t deaths) {
   const uint32_t death = shm::node().liveness().death_of(process);
   return death != 0 && death <= deaths;
 }
@@ -59,7 +59,7 @@ uint32_t acknowledged_here(const objects::Comm& comm) {
   return deaths == nullptr ? comm.deaths_acknowledged : deaths->in_segment(comm.deaths_acknowledged);
 }
 
-uint32_t deaths_told() {
+uint32_t deaths_published() {
   return shm::node().liveness().deaths();
 }
 
@@ -114,9 +114,9 @@ bool ByStores::advance(AgreementOutcome& outcome) {
   outcome.flags = decision_.flags;
   outcome.allocation = decision_.allocation;
   for (const PeerIndex process : part_.members) {
-    if (!is_told_dead(process, decision_.deaths)) continue;
+    if (!is_published_dead(process, decision_.deaths)) continue;
     outcome.lost.push_back(process);
-    if (!is_told_dead(process, decision_.acknowledged)) outcome.unexpected.push_back(process);
+    if (!is_published_dead(process, decision_.acknowledged)) outcome.unexpected.push_back(process);
   }
   return true;
 }
@@ -125,7 +125,7 @@ bool ByStores::has_decision() {
   const PeerIndex self = p2p::engine().self();
   for (; part_.members[asked_] != self; ++asked_) {
     // Read the death first: the entry then shows everything that the process stored before it died.
-    const bool dead = is_told_dead(part_.members[asked_], deaths_told());
+    const bool dead = is_published_dead(part_.members[asked_], deaths_published());
     if (read_decision(part_.members[asked_])) return true;
     if (!dead) return false;
   }
@@ -167,9 +167,9 @@ bool ByStores::take_place() {
 bool ByStores::passed(const Place& place) const {
   const AgreementEntry& own = *place.entry;
   if (own.decided != own.passed) return true;
-  const uint32_t deaths = deaths_told();
+  const uint32_t deaths = deaths_published();
   return std::all_of(place.members.begin(), place.members.end(), [&](PeerIndex process) {
-    if (is_told_dead(process, deaths)) return true;
+    if (is_published_dead(process, deaths)) return true;
     const AgreementEntry* entry = entry_of(process, own.owner);
     return entry == nullptr || atomic::load_acquire(entry->passed) >= own.passed;
   });
@@ -189,10 +189,10 @@ bool ByStores::gather() {
   const PeerIndex self = p2p::engine().self();
   uint32_t flags = part_.flags;
   uint32_t acknowledged = acknowledged_here(part_.comm);
-  const uint32_t deaths = deaths_told();
+  const uint32_t deaths = deaths_published();
   for (const PeerIndex process : part_.members) {
     if (process == self) continue;
-    const bool dead = is_told_dead(process, deaths);
+    const bool dead = is_published_dead(process, deaths);
     const AgreementEntry* entry = entry_of(process, owner_);
     // Pairs with the store in contribute().
     if (entry != nullptr && atomic::load_acquire(entry->contributed) == part_.number) {
@@ -208,11 +208,11 @@ bool ByStores::gather() {
 
 void ByStores::decide(uint32_t flags, uint32_t acknowledged) {
   // Read the death count after all contributions: it then includes every death that a contributor knew of.
-  decision_ = {.flags = flags, .deaths = deaths_told(), .acknowledged = acknowledged, .allocation = {}};
+  decision_ = {.flags = flags, .deaths = deaths_published(), .acknowledged = acknowledged, .allocation = {}};
   if (part_.makes) {
     objects::Peers living;
     std::copy_if(part_.members.begin(), part_.members.end(), std::back_inserter(living),
-                 [this](PeerIndex process) { return !is_told_dead(process, decision_.deaths); });
+                 [this](PeerIndex process) { return !is_published_dead(process, decision_.deaths); });
     decision_.allocation.context = p2p::engine().processes().new_context(part_.members);
     chaos::at(chaos::Point::context_taken);
     if (!part_.comm.is_inter()) decision_.allocation.region = region_pool().take(living);

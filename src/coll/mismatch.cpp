@@ -26,11 +26,12 @@ Status mismatch_elsewhere(const MismatchedCall& other, const MismatchedCall& own
 }
 
 Status out_of_step(int rank) {
-  return fail(MPI_ERR_OTHER,
-              "after an earlier error rank %d and this one are not at the same collective any more. Likely "
-              "cause: their calls differed before, which was told then. Remedy: mend those, or go on with "
-              "another communicator",
-              rank);
+  return fail(
+      MPI_ERR_OTHER,
+      "after an earlier error rank %d and this one are not at the same collective any more. Likely "
+      "cause: their calls differed before, which was reported then. Remedy: correct those, or go on with "
+      "another communicator",
+      rank);
 }
 
 Status died_elsewhere(PeerIndex process) {

@@ -87,7 +87,7 @@ void Job::die_among_survivors(uint32_t index) {
     }
     seen->keep();
   }
-  liveness_.tell(static_cast<int>(index), death_cause_of(rank.cause, rank.out_of_memory), rank.end.code);
+  liveness_.publish(static_cast<int>(index), death_cause_of(rank.cause, rank.out_of_memory), rank.end.code);
   if (seen == nullptr) return;
   try {
     words_ = std::async(std::launch::async, what_they_did, std::move(seen), index);

@@ -28,7 +28,7 @@ single_copy::Method* MemoryAccess::reader_of(PeerIndex peer) {
       break;
     }
     if (recorder_ != nullptr) {
-      recorder_->tell_method(peer, access.method != nullptr ? access.method->name() : nullptr);
+      recorder_->set_method(peer, access.method != nullptr ? access.method->name() : nullptr);
     }
   }
   return access.reading == Ability::works ? access.method : nullptr;

@@ -29,7 +29,7 @@ void MessageProfile::begin(PeerIndex peer, const Pair& pair) {
   Peer& seen = of(peer);
   seen.counts = recorder_->counts(peer);
   seen.seen_sends_left = seen.seen_receives_left = profile::kSeenEach;
-  recorder_->tell_limits(
+  recorder_->set_limits(
       peer, pair.relation,
       {pair.protocol.ring_bytes_max, pair.protocol.single_copy_bytes_min, pair.protocol.arena_bytes_min});
 }
@@ -55,7 +55,7 @@ void MessageProfile::sample(PeerIndex peer, const DirectRings& rings) {
     const uint32_t packets = rings.from->short_packets_read();
     seen.counts->received_unseen += packets - seen.short_counted_from;
     seen.short_counted_from = packets;
-    recorder_->tell_posted(posted_.taken_inline() - posted_lines_);
+    recorder_->set_posted(posted_.taken_inline() - posted_lines_);
   }
 }
 

@@ -97,10 +97,10 @@ struct PeerCounts {
   uint64_t ring_bytes_max;
   uint64_t single_copy_bytes_min;
   uint64_t arena_bytes_min;
-  uint32_t relation;     // topo::Relation
-  uint32_t limits_told;  // 1: the three thresholds above are valid
-  uint32_t single_copy;  // CopyAbility: result of the attempt to read that rank's memory
-  char method[12];       // the single-copy method, if it works
+  uint32_t relation;      // topo::Relation
+  uint32_t limits_valid;  // 1: the three thresholds above are valid
+  uint32_t single_copy;   // CopyAbility: result of the attempt to read that rank's memory
+  char method[12];        // the single-copy method, if it works
 };
 enum class CopyAbility : uint32_t { untried = 0, works, refused };
 

@@ -44,8 +44,8 @@ Recorder::Recorder(const Board& board, PeerIndex self, int) : board_(board), par
 
 void Recorder::begin() {}
 void Recorder::end(uint64_t) {}
-void Recorder::tell_limits(PeerIndex, topo::Relation, const Limits&) {}
-void Recorder::tell_method(PeerIndex, const char*) {}
+void Recorder::set_limits(PeerIndex, topo::Relation, const Limits&) {}
+void Recorder::set_method(PeerIndex, const char*) {}
 void Recorder::sent(PeerIndex, int, uint64_t, int, bool) {}
 void Recorder::fell_back(PeerIndex, int, uint64_t) {}
 void Recorder::arrived(PeerIndex, uint64_t, int) {}

@@ -79,16 +79,16 @@ void Recorder::end(uint64_t pool_bytes) {
 
 // Messages.
 
-void Recorder::tell_limits(PeerIndex peer, topo::Relation relation, const Limits& limits) {
+void Recorder::set_limits(PeerIndex peer, topo::Relation relation, const Limits& limits) {
   PeerCounts& counts = part_.peers[peer];
   counts.relation = static_cast<uint32_t>(relation);
   counts.ring_bytes_max = limits.ring_bytes_max;
   counts.single_copy_bytes_min = limits.single_copy_bytes_min;
   counts.arena_bytes_min = limits.arena_bytes_min;
-  counts.limits_told = 1;
+  counts.limits_valid = 1;
 }
 
-void Recorder::tell_method(PeerIndex peer, const char* method) {
+void Recorder::set_method(PeerIndex peer, const char* method) {
   if (!has_row(peer)) return;
   PeerCounts& counts = part_.peers[peer];
   counts.single_copy = static_cast<uint32_t>(method != nullptr ? CopyAbility::works : CopyAbility::refused);

@@ -52,8 +52,8 @@ class Recorder {
 
   // Messages
   PeerCounts* counts(PeerIndex peer) { return &part_.peers[peer]; }
-  void tell_limits(PeerIndex peer, topo::Relation relation, const Limits& limits);
-  void tell_method(PeerIndex peer, const char* method);
+  void set_limits(PeerIndex peer, topo::Relation relation, const Limits& limits);
+  void set_method(PeerIndex peer, const char* method);
   /// Counts a sent message; `way` is its index in p2p::Protocol. `sampled`: it represents uncounted messages.
   void sent(PeerIndex to, int way, uint64_t bytes, int tag, bool sampled);
   /// Recounts a message that was announced as `way` and used bounce buffers after all.
@@ -62,7 +62,7 @@ class Recorder {
   /// Counts a sampled receive; most receives are not counted.
   void received_sample(uint64_t bytes);
   /// Sets the number of uncounted messages that matched posted receives.
-  void tell_posted(uint64_t messages) { head_.posted_unseen = messages; }
+  void set_posted(uint64_t messages) { head_.posted_unseen = messages; }
   void unexpected(size_t depth, uint64_t bytes);
   void expected(uint64_t bytes) { unexpected_bytes_ -= bytes; }
   void copied(PeerIndex peer, uint64_t bytes, uint64_t begun_ns, uint64_t ended_ns);

@@ -123,7 +123,7 @@ Status Window::await_all(std::vector<p2p::Request*>& requests, std::string_view 
   return first;
 }
 
-Status Window::tell_all(std::span<const PeerIndex> peers, int tag) {
+Status Window::notify_all(std::span<const PeerIndex> peers, int tag) {
   Status first;
   for (const PeerIndex peer : peers) {
     p2p::Request* request = nullptr;
@@ -176,7 +176,7 @@ Status Window::post(const objects::Group& group, int assertions) {
     return listening;
   }
   posted_ = true;
-  return (assertions & MPI_MODE_NOCHECK) != 0 ? Status() : tell_all(group.peers, kPostTag);
+  return (assertions & MPI_MODE_NOCHECK) != 0 ? Status() : notify_all(group.peers, kPostTag);
 }
 
 Status Window::start(const objects::Group& group, int assertions) {
@@ -202,8 +202,8 @@ Status Window::complete() {
   const Status flushed = flush_all();
   started_ = false;
   for (Access& access : access_) access.started = false;
-  const Status told = tell_all(started_for_, kCompleteTag);
-  return flushed.ok() ? told : flushed;
+  const Status notified = notify_all(started_for_, kCompleteTag);
+  return flushed.ok() ? notified : flushed;
 }
 
 void Window::end_exposure() {

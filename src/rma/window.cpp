@@ -48,7 +48,7 @@ Window::Window(Comm& comm)
 
 Window::~Window() = default;
 
-Window::Part Window::tell() {
+Window::Part Window::own_part() {
   Part part = {};
   part.board = kNowhere;
   part.offset = kNowhere;
@@ -110,7 +110,7 @@ Status Window::agree_on_ways() {
 
 Status Window::open(const OwnPart& own) {
   own_ = own;
-  const Part part = tell();
+  const Part part = own_part();
   Type& byte = datatype::predefined_type(MPI_BYTE);
   HEARTH_TRY(coll::run<coll::allgather>(comm_, &part, Count{sizeof part}, byte, parts_.data(),
                                         Count{sizeof part}, byte));

@@ -186,7 +186,7 @@ class Window final : public p2p::Polled {
     bool started = false;  // in the group of MPI_Win_start
   };
 
-  Part tell();
+  Part own_part();
   void monitor_members();
   Status agree_on_ways();
   PeerIndex peer(int rank) const { return comm_.peers[rank]; }
@@ -231,7 +231,7 @@ class Window final : public p2p::Polled {
   Status flush_all();
   /// `call`: the MPI function that the other processes have to call.
   Status await_all(std::vector<p2p::Request*>& requests, std::string_view call);
-  Status tell_all(std::span<const PeerIndex> peers, int tag);
+  Status notify_all(std::span<const PeerIndex> peers, int tag);
   Status listen_to_all(std::span<const PeerIndex> peers, int tag, std::vector<p2p::Request*>& requests);
   void end_exposure();
   void wake_all() const;

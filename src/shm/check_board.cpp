@@ -128,10 +128,10 @@ RankPart& CheckBoard::part(uint32_t rank) const {
   return parts[std::min(rank, header_->ranks - 1)];
 }
 
-bool CheckBoard::tell_once(uint64_t key) const {
+bool CheckBoard::report_once(uint64_t key) const {
   if (key == 0) key = 1;
   for (size_t step = 0; step < kCheckKeys; ++step) {
-    uint64_t& place = header_->told[(key + step) % kCheckKeys];
+    uint64_t& place = header_->reported[(key + step) % kCheckKeys];
     const uint64_t there = atomic::load_relaxed(place);
     if (there == key) return false;
     if (there != 0) continue;

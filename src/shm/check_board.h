@@ -7,7 +7,7 @@
 // atomic. A rank may overwrite its older records at any time: a reader compares the version before and after,
 // and treats a record that changed as unknown.
 //
-//   BoardHeader | told, a set of keys | findings | RankPart, one per rank
+//   BoardHeader | reported, a set of keys | findings | RankPart, one per rank
 #pragma once
 
 #include <cstddef>
@@ -145,7 +145,7 @@ struct BoardHeader {
   uint32_t ranks;
   uint32_t findings;  // claimed entries; may exceed the table
   uint64_t found[kCheckClasses];
-  uint64_t told[kCheckKeys];  // keys of findings that concern several ranks
+  uint64_t reported[kCheckKeys];  // keys of findings that concern several ranks
   CheckFinding finding[kCheckFindings];
 };
 
@@ -173,7 +173,7 @@ class CheckBoard {
   RankPart& part(uint32_t rank) const;
 
   /// True for the first call with this key in any process.
-  bool tell_once(uint64_t key) const;
+  bool report_once(uint64_t key) const;
   /// Counts a finding and stores its text while there is room.
   void add(CheckClass kind, uint32_t rank, const std::string& text) const;
   /// The text of a rank's call site.

@@ -16,12 +16,12 @@ constexpr uint32_t kNoNumber = ~0u;
 }  // namespace
 
 uint32_t Liveness::deaths() const {
-  // Pairs with the release in tell(): the numbers of that many deaths are stored.
+  // Pairs with the release in publish(): the numbers of that many deaths are stored.
   return DeathCount{atomic::load_acquire(segment_->job().deaths)}.count();
 }
 
 uint32_t Liveness::death_of(int rank) const {
-  // Pairs with the release in tell(): the cause is stored, as is everything that the process had stored.
+  // Pairs with the release in publish(): the cause is stored, as is everything that the process had stored.
   return atomic::load_acquire(segment_->rank(rank).dead);
 }
 
@@ -66,7 +66,7 @@ void Liveness::mark(int rank) const {
 // block, increment the count. Any process may take a step, and repeating one changes nothing. A process
 // claims a number only if the word that it read contains no claim: then all deaths counted so far have their
 // numbers, so a rank without a number is not among them.
-void Liveness::tell(int rank, DeathCause cause, int code) const {
+void Liveness::publish(int rank, DeathCause cause, int code) const {
   RankBlock& block = segment_->rank(rank);
   uint64_t& word = segment_->job().deaths;
   atomic::store_relaxed(block.death_cause, static_cast<uint32_t>(cause));

@@ -49,7 +49,7 @@ class Liveness final : public Deaths {
   // For publishers of deaths.
   /// Publishes a death, unless it is published already, and wakes all sleeping ranks. Several processes may
   /// publish the same death with the same cause.
-  void tell(int rank, DeathCause cause, int code) const;
+  void publish(int rank, DeathCause cause, int code) const;
   /// Marks a process that has ended, without publishing its death, because the job ends too.
   void mark(int rank) const;
   bool goes_on() const;

@@ -65,7 +65,7 @@ int Node::pid_of(PeerIndex peer) const {
 }
 
 bool Node::is_gone(PeerIndex peer) const {
-  // Pairs with the release stores of Liveness::tell() and mark().
+  // Pairs with the release stores of Liveness::publish() and mark().
   if (atomic::load_acquire(block_of(peer).dead) != 0) return true;
   const int pid = pid_of(peer);
   if (pid <= 0) return false;

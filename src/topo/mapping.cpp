@@ -277,8 +277,8 @@ Distances Distances::between(std::span<const shm::RankPlace> places, std::span<c
     for (int other = one + 1; other < processes; ++other) {
       const shm::RankPlace& a = places[static_cast<size_t>(one)];
       const shm::RankPlace& b = places[static_cast<size_t>(other)];
-      const int told = distance_of_nodes(nodes, a.numa, b.numa);
-      distances.set(one, other, told > 0 ? told : distance_of(relation_of(a, b)));
+      const int reported = distance_of_nodes(nodes, a.numa, b.numa);
+      distances.set(one, other, reported > 0 ? reported : distance_of(relation_of(a, b)));
     }
   }
   return distances;

@@ -125,7 +125,7 @@ bool FabricTransport::is_sound(const Buffer& buffer) {
   for (size_t at = offsetof(Wire, header); at + sizeof(PacketHeader) <= buffer.bytes;) {
     const auto& header = *reinterpret_cast<const PacketHeader*>(buffer.data + at);
     const size_t end = at + sizeof(PacketHeader) + header.bytes();
-    const bool own = header.kind() == kTellsKind || header.kind() == kLeavesKind;
+    const bool own = header.kind() == kAcknowledgementKind || header.kind() == kLeavesKind;
     if (own && (at != offsetof(Wire, header) || end != buffer.bytes)) return false;
     if (end == buffer.bytes) return true;
     at = place_behind(end);
@@ -156,7 +156,7 @@ int FabricTransport::take(Buffer* buffer, size_t bytes, PacketHandler handler, v
     from.taken_there = wire.taken;
     from.unexpected_kib_there = wire.unmatched_kib;
   }
-  if (wire.header.kind() == kTellsKind || wire.header.kind() == kLeavesKind) {
+  if (wire.header.kind() == kAcknowledgementKind || wire.header.kind() == kLeavesKind) {
     if (wire.header.kind() == kLeavesKind) note_announcement(from, wire);
     repost(buffer);
     return 0;
@@ -221,8 +221,8 @@ int FabricTransport::hand_over(const Buffer& buffer, PacketHandler handler, void
   }
   // A packet after the announced end: the process has not left.
   if (from.leaves_after - from.taken > kWindow) from.leaves = false;
-  if (from.taken - from.taken_told >= kWindow / 2 && !from.to_tell) {
-    from.to_tell = true;
+  if (from.taken - from.taken_acknowledged >= kWindow / 2 && !from.acknowledgement_due) {
+    from.acknowledgement_due = true;
     list_waiting(index);
   }
   return packets;
@@ -298,8 +298,8 @@ void FabricTransport::count_left(PeerIndex index) {
 
 // Warns once; the job continues.
 void FabricTransport::refuse(const char* what) {
-  if (refusal_told_) return;
-  refusal_told_ = true;
+  if (refusal_reported_) return;
+  refusal_reported_ = true;
   std::fprintf(stderr, "hearth: rank %d refused what came from the network and %s\n", setup_.self, what);
 }
 

@@ -179,8 +179,8 @@ bool FabricTransport::post(PeerIndex to, Buffer* buffer) {
   }
   if (error == -FI_EAGAIN) return false;
   if (error == 0) {
-    other.taken_told = wire.taken;
-    other.to_tell = false;
+    other.taken_acknowledged = wire.taken;
+    other.acknowledgement_due = false;
     return true;
   }
   const bool matters = !withdraws(*buffer);
@@ -213,8 +213,9 @@ void FabricTransport::serve_waiting() {
   for (size_t i = 0; i < waiting_.size();) {
     const PeerIndex to = waiting_[i];
     Peer& other = peer(to);
-    if (send_queue(to) && (!other.to_tell || other.lost || tell(to, kTellsKind))) {
-      other.waiting = other.to_tell = false;
+    if (send_queue(to) &&
+        (!other.acknowledgement_due || other.lost || send_control(to, kAcknowledgementKind))) {
+      other.waiting = other.acknowledgement_due = false;
       waiting_[i] = waiting_.back();
       waiting_.pop_back();
     } else {
@@ -224,7 +225,7 @@ void FabricTransport::serve_waiting() {
 }
 
 // Sends a packet of the transport itself; false if it cannot be sent now. Pre: the queue is empty.
-bool FabricTransport::tell(PeerIndex to, uint8_t kind) {
+bool FabricTransport::send_control(PeerIndex to, uint8_t kind) {
   if (peer(to).number == FI_ADDR_UNSPEC && !connect(to).ok()) return false;
   Buffer* buffer = buffers_.take();
   if (buffer == nullptr) return false;
@@ -243,7 +244,7 @@ void FabricTransport::add_unexpected_bytes(PeerIndex from, int64_t bytes) {
   other.unexpected_bytes += bytes;
   // A flow-blocked sender waits for this to fall: acknowledge when it falls below a multiple of 1 MiB.
   if (bytes < 0 && before >> 20 != other.unexpected_bytes >> 20) {
-    other.to_tell = true;
+    other.acknowledgement_due = true;
     list_waiting(from);
   }
 }

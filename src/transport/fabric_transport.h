@@ -9,8 +9,8 @@
 // sender's memory directly to the receiver's; the tag contains sender and number.
 //
 // Memory is bounded. A sender may have kWindow packets in flight to one process. Each packet in the opposite
-// direction acknowledges packets (`taken`); if there is none, a separate packet does (kTellsKind). If
-// the window is full, claim() returns nullptr. The number of posted receive buffers does not depend on the
+// direction acknowledges packets (`taken`); if there is none, a separate packet does (kAcknowledgementKind).
+// If the window is full, claim() returns nullptr. The number of posted receive buffers does not depend on the
 // number of processes.
 //
 // Short packets that wait to be sent, and short answers during one poll, are combined into one message of
@@ -85,7 +85,7 @@ class FabricTransport final : public Network, private BufferTransfers {
   static_assert(sizeof(Wire) == kNetworkHeaderBytes);
 
   // Packet kinds of the transport itself. They do not count in the window and have no numbers.
-  static constexpr uint8_t kTellsKind = 0;  // acknowledgement only, as in every Wire
+  static constexpr uint8_t kAcknowledgementKind = 0;  // acknowledgement only, as in every Wire
   // Shutdown: no more packets will come. The cookie numbers these announcements.
   static constexpr uint8_t kLeavesKind = 0x3e;
   static constexpr uint8_t kStays = 1;  // its flag: withdraws the announcement
@@ -113,26 +113,26 @@ class FabricTransport final : public Network, private BufferTransfers {
   struct Peer {
     std::vector<std::byte> address;  // port of the connection monitor, then libfabric's address
     fi_addr_t number = FI_ADDR_UNSPEC;
-    uint32_t sent = 0;             // packets to it
-    uint32_t taken_there = 0;      // of those, acknowledged by it
-    uint32_t taken = 0;            // packets from it
-    uint32_t taken_told = 0;       // of those, acknowledged to it
-    uint32_t leaves_after = 0;     // with `leaves`: packets that it has sent in all
-    uint32_t announced_after = 0;  // with `announced`: packets to it that the announcement counted
-    uint32_t announcements = 0;    // to it
-    uint32_t announcement = 0;     // number of its last one
+    uint32_t sent = 0;                // packets to it
+    uint32_t taken_there = 0;         // of those, acknowledged by it
+    uint32_t taken = 0;               // packets from it
+    uint32_t taken_acknowledged = 0;  // of those, acknowledged to it
+    uint32_t leaves_after = 0;        // with `leaves`: packets that it has sent in all
+    uint32_t announced_after = 0;     // with `announced`: packets to it that the announcement counted
+    uint32_t announcements = 0;       // to it
+    uint32_t announcement = 0;        // number of its last one
     uint32_t unexpected_kib_there = 0;
     uint32_t under_way = 0;  // packets and buffers to it whose sends are pending
     int64_t unexpected_bytes = 0;
     Buffer* queue = nullptr;  // packets that libfabric has not accepted yet, oldest first
     Buffer* queue_last = nullptr;
-    std::vector<Buffer*> early;  // packets from it that arrived ahead of their predecessors
-    bool waiting = false;        // in waiting_
-    bool watched = false;        // by the connection monitor
-    bool to_tell = false;        // an acknowledgement is due
-    bool talks = false;          // packets have been exchanged
-    bool leaves = false;         // it has announced its shutdown
-    bool announced = false;      // this process has announced its own to it
+    std::vector<Buffer*> early;        // packets from it that arrived ahead of their predecessors
+    bool waiting = false;              // in waiting_
+    bool watched = false;              // by the connection monitor
+    bool acknowledgement_due = false;  // an acknowledgement is due
+    bool talks = false;                // packets have been exchanged
+    bool leaves = false;               // it has announced its shutdown
+    bool announced = false;            // this process has announced its own to it
     bool lost = false;
     const char* lost_while_left = nullptr;  // why it was lost, while this is not reported
 
@@ -158,7 +158,7 @@ class FabricTransport final : public Network, private BufferTransfers {
   bool join(Buffer& last, const Buffer& next) const;
   void list_waiting(PeerIndex to);
   void serve_waiting();
-  bool tell(PeerIndex to, uint8_t kind);
+  bool send_control(PeerIndex to, uint8_t kind);
   int take(Buffer* buffer, size_t bytes, PacketHandler handler, void* receiver);
   static bool is_sound(const Buffer& buffer);
   void note_announcement(Peer& from, const Wire& wire);
@@ -199,7 +199,7 @@ class FabricTransport final : public Network, private BufferTransfers {
   size_t under_way_ = 0;            // packets and buffers whose sends are pending
   uint64_t leaving_since_ns_ = 0;   // since leave(); 0: in use
   bool polling_ = false;            // inside poll(): short answers wait until its end
-  bool refusal_told_ = false;
+  bool refusal_reported_ = false;
 };
 
 }  // namespace hearth::transport

@@ -82,7 +82,7 @@ class Agreeing {
     p2p::WaitDiagnostics note(rank_.engine().requests().pool(), entry);
     under_way_.front()->describe(note);
   }
-  void tell_death(int of) const { node_.liveness().tell(of, shm::DeathCause::signal, 9); }
+  void tell_death(int of) const { node_.liveness().publish(of, shm::DeathCause::signal, 9); }
 
  private:
   class Started final : public coll::Agreement {

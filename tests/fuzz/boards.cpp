@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   const profile::Summary summary = profile::summarize(board, facts);
   fuzz::demand(!profile::to_json(summary).empty() && !profile::to_page(summary).empty(), "there is a report");
   uint64_t pieces = 0;
-  const profile::TraceTold told = profile::write_trace(board, facts, [&pieces](const std::string&) {
+  const profile::TraceCounts told = profile::write_trace(board, facts, [&pieces](const std::string&) {
     ++pieces;
     return true;
   });

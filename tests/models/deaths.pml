@@ -1,4 +1,4 @@
-/* Deaths that the ranks themselves report: Liveness::tell in src/shm/liveness.cpp. TELLERS ranks report the
+/* Deaths that the ranks themselves report: Liveness::publish in src/shm/liveness.cpp. TELLERS ranks report the
  * same two deaths, in either order, and all reporters but one may die at any step; a reader reads at any
  * time. Numbers are consecutive, each death has one, and a reader that sees a count of n finds the numbers of
  * all n deaths. All words are accessed in program order: every store is a release, every load an acquire, and

@@ -88,7 +88,7 @@ end:
        :: dead[1] && !told[1] -> w = 1
        fi
      }
-     told[w] = true; /* followed by a full fence: Liveness::tell() */
+     told[w] = true; /* followed by a full fence: Liveness::publish() */
 #ifndef BROKEN_TELL
      asleep = false;
      atomic { futex_wake() }

@@ -85,7 +85,7 @@ void JobReport::write(const JobSpec& job, const shm::Segment& segment, int exit_
     const auto write_piece = [&](const std::string& piece) {
       return whole = write_all(trace_.descriptor.number(), piece);
     };
-    const profile::TraceTold told = profile::write_trace(board_, facts, write_piece);
+    const profile::TraceCounts told = profile::write_trace(board_, facts, write_piece);
     if (!whole) note("cannot write '" + trace_.name + "': " + std::strerror(errno));
     if (told.dropped > 0) {
       note("the trace holds " + std::to_string(told.events) + " events; " + std::to_string(told.dropped) +

@@ -127,7 +127,7 @@ topo::Relation relation_between(const Summary& summary, size_t a, size_t b) {
 }
 
 void add_route(Summary& summary, topo::Relation relation, const PeerCounts& counts) {
-  if (counts.limits_told == 0) return;
+  if (counts.limits_valid == 0) return;
   const auto ability = static_cast<CopyAbility>(counts.single_copy);
   const std::string method(counts.method, strnlen(counts.method, sizeof counts.method));
   const auto same = [&](const Route& route) {

@@ -77,9 +77,9 @@ std::string words_of(const Board& board, const JobFacts& job, int rank, const Tr
 
 }  // namespace
 
-TraceTold write_trace(const Board& board, const JobFacts& job,
-                      const std::function<bool(const std::string&)>& write) {
-  TraceTold told;
+TraceCounts write_trace(const Board& board, const JobFacts& job,
+                        const std::function<bool(const std::string&)>& write) {
+  TraceCounts counts;
   std::string piece = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
   bool goes_on = true;
   for (int rank = 0; rank < static_cast<int>(board.rank_count()) && goes_on; ++rank) {
@@ -88,11 +88,11 @@ TraceTold write_trace(const Board& board, const JobFacts& job,
     piece += "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" + number + ",\"args\":{\"name\":\"rank " +
              number + "\"}},\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":" + number +
              ",\"args\":{\"sort_index\":" + number + "}},\n";
-    told.dropped += atomic::load_relaxed(part.head->trace_dropped);
+    counts.dropped += atomic::load_relaxed(part.head->trace_dropped);
     const uint64_t count = std::min(atomic::load_relaxed(part.head->trace_written), part.event_count);
     for (uint64_t i = 0; i < count && goes_on; ++i) {
       const std::string words = words_of(board, job, rank, part.events[i]);
-      told.events += words.empty() ? 0 : 1;
+      counts.events += words.empty() ? 0 : 1;
       piece += words;
       if (piece.size() < kPieceBytes) continue;
       goes_on = write(piece);
@@ -100,11 +100,10 @@ TraceTold write_trace(const Board& board, const JobFacts& job,
     }
   }
   // A last event without a trailing comma.
-  piece +=
-      "{\"ph\":\"M\",\"name\":\"trace_of\",\"pid\":0,\"args\":{\"dropped\":" + std::to_string(told.dropped) +
-      "}}\n]}\n";
+  piece += "{\"ph\":\"M\",\"name\":\"trace_of\",\"pid\":0,\"args\":{\"dropped\":" +
+           std::to_string(counts.dropped) + "}}\n]}\n";
   if (goes_on) write(piece);
-  return told;
+  return counts;
 }
 
 }  // namespace hearth::profile

@@ -9,13 +9,13 @@
 
 namespace hearth::profile {
 
-struct TraceTold {
+struct TraceCounts {
   uint64_t events = 0;
   uint64_t dropped = 0;  // dropped by ranks whose buffer was full
 };
 
 /// Passes the text to `write` in pieces, because it may be long; `write` returns whether to continue.
-TraceTold write_trace(const Board& board, const JobFacts& job,
-                      const std::function<bool(const std::string&)>& write);
+TraceCounts write_trace(const Board& board, const JobFacts& job,
+                        const std::function<bool(const std::string&)>& write);
 
 }  // namespace hearth::profile

@@ -32,9 +32,9 @@ std::string of_pair(const Summary& summary, const PairWait& worst) {
                      percent_words(waiting.run_s > 0 ? worst.waited_s / waiting.run_s : 0) +
                      " of its time for rank " + std::to_string(worst.peer) +
                      (worst.wait == Wait::late_receiver ? " to receive" : "");
-  std::vector<int> told = {worst.rank, worst.peer};
+  std::vector<int> chain = {worst.rank, worst.peer};
   for (;;) {
-    const auto at = static_cast<size_t>(told.back());
+    const auto at = static_cast<size_t>(chain.back());
     const RankSummary& rank = summary.ranks[at];
     if (!rank.counted) return text + ", which did not get as far as MPI_Init.";
     if (!waits_mostly(rank)) {
@@ -42,9 +42,9 @@ std::string of_pair(const Summary& summary, const PairWait& worst) {
              " of its time neither waits nor long copies).";
     }
     const int next = awaited_by(summary, at);
-    if (next >= 0 && std::find(told.begin(), told.end(), next) == told.end() && told.size() < kChainMax) {
+    if (next >= 0 && std::find(chain.begin(), chain.end(), next) == chain.end() && chain.size() < kChainMax) {
       text += ", which waits for rank " + std::to_string(next);
-      told.push_back(next);
+      chain.push_back(next);
       continue;
     }
     // Threads of a rank wait in parallel, so the sum may exceed the run time.

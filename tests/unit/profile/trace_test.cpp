@@ -16,7 +16,7 @@ TEST(Trace, HasSlicesAndArrows) {
   job.recorder(1).called(2, now, now + 900);
   job.recorder(1).wait_is_over(Wait::late_sender, 0, now, now + 5000);
   std::string text;
-  const TraceTold told = write_trace(job.board, job.facts(), [&](const std::string& piece) {
+  const TraceCounts told = write_trace(job.board, job.facts(), [&](const std::string& piece) {
     text += piece;
     return true;
   });

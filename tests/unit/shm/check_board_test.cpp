@@ -23,13 +23,13 @@ TEST(Board, is_attached_by_its_file_only) {
 TEST(Board, a_key_is_told_once) {
   CheckBoard board;
   ASSERT_TRUE(CheckBoard::create(1, board).ok());
-  EXPECT_TRUE(board.tell_once(5));
-  EXPECT_FALSE(board.tell_once(5));
+  EXPECT_TRUE(board.report_once(5));
+  EXPECT_FALSE(board.report_once(5));
   // A key whose search begins at the same slot.
-  EXPECT_TRUE(board.tell_once(5 + kCheckKeys));
-  EXPECT_FALSE(board.tell_once(5 + kCheckKeys));
-  EXPECT_TRUE(board.tell_once(0));
-  EXPECT_FALSE(board.tell_once(0));
+  EXPECT_TRUE(board.report_once(5 + kCheckKeys));
+  EXPECT_FALSE(board.report_once(5 + kCheckKeys));
+  EXPECT_TRUE(board.report_once(0));
+  EXPECT_FALSE(board.report_once(0));
 }
 
 TEST(Board, more_findings_than_places_are_counted) {

@@ -29,8 +29,8 @@ TEST_F(LivenessTest, DeathsAreNumberedInTheOrderInWhichTheyAreTold) {
   const Liveness liveness(segment_);
   EXPECT_EQ(liveness.deaths(), 0u);
   EXPECT_EQ(liveness.death_of(2), 0u);
-  liveness.tell(2, DeathCause::signal, SIGSEGV);
-  liveness.tell(0, DeathCause::exit_code, 7);
+  liveness.publish(2, DeathCause::signal, SIGSEGV);
+  liveness.publish(0, DeathCause::exit_code, 7);
   EXPECT_EQ(liveness.deaths(), 2u);
   EXPECT_EQ(liveness.death_of(2), 1u);
   EXPECT_EQ(liveness.death_of(0), 2u);
@@ -39,9 +39,9 @@ TEST_F(LivenessTest, DeathsAreNumberedInTheOrderInWhichTheyAreTold) {
 
 TEST_F(LivenessTest, ADeathThatIsToldTwiceIsOne) {
   const Liveness liveness(segment_);
-  liveness.tell(1, DeathCause::no_finalize, 0);
-  liveness.tell(1, DeathCause::no_finalize, 0);
-  liveness.tell(2, DeathCause::no_finalize, 0);
+  liveness.publish(1, DeathCause::no_finalize, 0);
+  liveness.publish(1, DeathCause::no_finalize, 0);
+  liveness.publish(2, DeathCause::no_finalize, 0);
   EXPECT_EQ(liveness.deaths(), 2u);
   EXPECT_EQ(liveness.death_of(1), 1u);
   EXPECT_EQ(liveness.death_of(2), 2u);
@@ -50,10 +50,10 @@ TEST_F(LivenessTest, ADeathThatIsToldTwiceIsOne) {
 // The reporter that claimed the number died before it was complete. The next reporter completes it.
 TEST_F(LivenessTest, AnotherOneCompletesWhatWasBegun) {
   const Liveness liveness(segment_);
-  liveness.tell(0, DeathCause::no_finalize, 0);
+  liveness.publish(0, DeathCause::no_finalize, 0);
   segment_.job().deaths = DeathCount{1}.with(2).word;
   EXPECT_EQ(liveness.deaths(), 1u);
-  liveness.tell(1, DeathCause::no_finalize, 0);
+  liveness.publish(1, DeathCause::no_finalize, 0);
   EXPECT_EQ(liveness.death_of(2), 2u);
   EXPECT_EQ(liveness.death_of(1), 3u);
   EXPECT_EQ(liveness.deaths(), 3u);
@@ -69,7 +69,7 @@ TEST_F(LivenessTest, ManyThatTellTheSameDeathsAgreeOnTheirNumbers) {
     for (int teller = 0; teller < 4; ++teller) {
       tellers.emplace_back([&liveness, teller] {
         for (int i = 0; i < kRanks; ++i) {
-          liveness.tell((i * (teller % 2 == 0 ? 5 : 7) + teller) % kRanks, DeathCause::no_finalize, 0);
+          liveness.publish((i * (teller % 2 == 0 ? 5 : 7) + teller) % kRanks, DeathCause::no_finalize, 0);
           // Every counted death has a number.
           const uint32_t deaths = liveness.deaths();
           uint32_t numbered = 0;
@@ -92,24 +92,24 @@ TEST_F(LivenessTest, AClaimOfARankThatIsNotThereIsDamage) {
   struct Corruption {};
   set_corruption_handler([](Status) { throw Corruption(); });
   segment_.job().deaths = DeathCount{0}.with(3).word;
-  EXPECT_THROW(Liveness(segment_).tell(1, DeathCause::signal, SIGKILL), Corruption);
+  EXPECT_THROW(Liveness(segment_).publish(1, DeathCause::signal, SIGKILL), Corruption);
   set_corruption_handler(nullptr);
 }
 
 TEST_F(LivenessTest, SleepersAreWoken) {
   segment_.rank(1).asleep = 1;
-  Liveness(segment_).tell(2, DeathCause::signal, SIGKILL);
+  Liveness(segment_).publish(2, DeathCause::signal, SIGKILL);
   EXPECT_EQ(segment_.rank(1).asleep, 0u);
 }
 
 TEST_F(LivenessTest, EachCauseHasItsWords) {
   const Liveness liveness(segment_);
   segment_.rank(1).pid = 4711;
-  liveness.tell(1, DeathCause::signal, SIGSEGV);
+  liveness.publish(1, DeathCause::signal, SIGSEGV);
   EXPECT_EQ(words(1), "rank 1 of MPI_COMM_WORLD (process 4711) was killed by SIGSEGV");
-  liveness.tell(0, DeathCause::out_of_memory, SIGKILL);
+  liveness.publish(0, DeathCause::out_of_memory, SIGKILL);
   EXPECT_NE(words(0).find("memory ran out"), std::string::npos);
-  liveness.tell(2, DeathCause::exit_code, 7);
+  liveness.publish(2, DeathCause::exit_code, 7);
   EXPECT_NE(words(2).find("exit code 7"), std::string::npos);
 }
 

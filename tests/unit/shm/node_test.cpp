@@ -162,7 +162,7 @@ TEST_F(NodeTest, AProcessIsGoneOnceItIsMarkedOrHasEnded) {
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
   EXPECT_TRUE(node.is_gone(1)) << "its PID may belong to another process now";
   EXPECT_FALSE(node.is_gone(2));
-  node.liveness().tell(2, DeathCause::signal, 9);
+  node.liveness().publish(2, DeathCause::signal, 9);
   EXPECT_TRUE(node.is_gone(2));
 }
 
