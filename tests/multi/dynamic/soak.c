@@ -53,10 +53,20 @@ static void await_processes(int most) {
   CHECK(processes() <= most, "%d processes are left, %d before", processes(), most);
 }
 
+enum { kBytes = 200000 };
+static char buffer[kBytes];
+
+/* Long messages from the parent to the first child, until its pool of bounce buffers, which grows with the
+ * traffic, is in use as a whole. */
+static void fill_pool(MPI_Comm inter, int sends) {
+  for (int i = 0; i < 300 && rank_ == 0; ++i) {
+    if (sends) MPI_Send(buffer, kBytes, MPI_CHAR, 0, 0, inter);
+    if (!sends) MPI_Recv(buffer, kBytes, MPI_CHAR, 0, 0, inter, MPI_STATUS_IGNORE);
+  }
+}
+
 /* Root 0 of both groups. */
 static void exchange(MPI_Comm inter, int first) {
-  enum { kBytes = 200000 };
-  static char buffer[kBytes];
   for (int turn = 0; turn < 2 && rank_ == 0; ++turn) {
     if (turn == first) memset(buffer, 5 + turn, kBytes);
     if (turn == first) MPI_Send(buffer, kBytes, MPI_CHAR, 0, 0, inter);
@@ -70,6 +80,7 @@ int main(int argc, char** argv) {
   MPI_Comm inter;
   MPI_Comm_get_parent(&inter);
   if (inter != MPI_COMM_NULL) {
+    if (argc > 1) fill_pool(inter, 0);
     exchange(inter, 1);
     MPI_Comm_disconnect(&inter);
     MPI_Finalize();
@@ -83,9 +94,11 @@ int main(int argc, char** argv) {
   for (int i = 0; i < times; ++i) {
     if (i == settled) before = use();
     int number = i;
-    const int code = MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
-                                    MPI_ERRCODES_IGNORE);
+    char* first[] = {"first", NULL};
+    const int code = MPI_Comm_spawn(argv[0], i == 0 ? first : MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0,
+                                    MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
     CHECK(code == MPI_SUCCESS, "child %d: class %d", number, class_of(code));
+    if (i == 0) fill_pool(inter, 1);
     exchange(inter, 0);
     MPI_Comm_disconnect(&inter);
   }
