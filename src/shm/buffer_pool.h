@@ -14,9 +14,10 @@
 // order, so the memory unused for the longest time comes next. This is on purpose: a buffer that was just
 // emptied is in the receiver's cache, and each store to it must invalidate a line there. If the pool is
 // larger than an L2 cache, the buffer has moved to the shared cache before it is taken again, and writing it
-// is twice as fast (docs/notebook/copying.md). Pages are allocated as the owner reaches them. Because the
-// first use of a page costs more than a copy, the first round covers a part of the pool, and each round adds
-// to it; if all its buffers are with receivers, the rest follows at once.
+// is twice as fast (docs/notebook/copying.md). Pages are allocated as the owner reaches them. The first
+// use of a page costs more than a copy, so the first round covers a part of the pool, and the rounds grow
+// with the traffic. A round whose buffers are all with receivers is extended earlier: at once for a message
+// that begins, and for a sender with fragments in flight after some calls in vain.
 #pragma once
 
 #include <algorithm>
@@ -84,7 +85,7 @@ class BufferPool {
   bool full_ = false;  // the last complete round found no room
   // Since the rounds were last extended: after as many buffers as a round has, it is extended again.
   size_t taken_ = 0;
-  int calls_in_vain_ = 0;       // the latest ones
+  int calls_in_vain_ = 0;       // consecutive ones, the present one included
   size_t over_ = 0;             // buffers from turn_ to here have been prefetched for write
   std::vector<uint32_t> sent_;  // by first buffer: uses of a run; it is free when its mark has the same value
   std::vector<uint32_t> run_of_;  // by buffer: first buffer of the run that covered it last
