@@ -90,7 +90,7 @@ CollectiveRegion::CollectiveRegion(Comm& comm, const shm::Segment& segment, int3
       segment_(segment),
       region_(region),
       index_(RegionPool::index_of(region)),
-      pipeline_ring_(*this),
+      pipeline_ring_(*this, !shares_processors()),
       arena_access_(*this, shm::node().arena()) {
   if (!segment.open_pipeline_buffers(index_)) throw std::bad_alloc();
   for (const objects::PeerIndex process : members_of(comm)) {

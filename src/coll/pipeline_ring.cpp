@@ -7,10 +7,11 @@
 
 namespace hearth::coll {
 
-PipelineRing::PipelineRing(CollectiveRegion& region)
+PipelineRing::PipelineRing(CollectiveRegion& region, bool grows)
     : store_policy(p2p::store_choice()),
       region_(region),
-      memory_bytes_(region.pipeline_buffers(region.rank()).size()) {}
+      memory_bytes_(region.pipeline_buffers(region.rank()).size()),
+      grows_(grows) {}
 
 std::byte* PipelineRing::place(int rank, uint64_t position) const {
   return region_.pipeline_buffers(rank).data() + position % memory_bytes_;

@@ -62,7 +62,8 @@ struct ZeroCopyExposure {
 
 class PipelineRing {
  public:
-  explicit PipelineRing(CollectiveRegion& region);
+  /// `grows`: the first passes use a part of the buffer; equal on all ranks.
+  PipelineRing(CollectiveRegion& region, bool grows);
 
   enum class Word : uint8_t { contributed, reduced };
 
@@ -100,7 +101,8 @@ class PipelineRing {
     const uint64_t first_part = std::max(kFirstPart, kStagesMin * bytes);
     const uint64_t growth =
         static_cast<uint32_t>(first_part) / static_cast<uint32_t>(bytes) * kGrowthPerStage;
-    const uint64_t part = bytes <= kShortMax ? kFirstPart : first_part + pass * growth;
+    const uint64_t later_part = grows_ ? first_part + pass * growth : memory_bytes_;
+    const uint64_t part = bytes <= kShortMax ? kFirstPart : later_part;
     return place + bytes <= std::min(memory_bytes_, part) ? position : position + memory_bytes_ - place;
   }
   /// Maximum length of a stage: several fit the buffer.
@@ -147,6 +149,7 @@ class PipelineRing {
 
   CollectiveRegion& region_;
   uint64_t memory_bytes_;
+  bool grows_;  // not where ranks share processors: few stages cost context switches
   uint64_t position_ = 0;
   uint64_t consumed_by_all_ = 0;
   uint64_t generations_begun_ = 0;

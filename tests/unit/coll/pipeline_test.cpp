@@ -115,7 +115,7 @@ class LargePipelineBetweenThreads : public RegionRanks<Rank> {
  protected:
   static constexpr uint64_t kBytes = 2 << 20;
 
-  void SetUp() override { set_up(kBytes); }
+  void SetUp() override { set_up(kBytes, false, kRanks); }
 };
 
 TEST_F(LargePipelineBetweenThreads, ManyUnderWay) {

@@ -218,7 +218,8 @@ template <class Rank>
 class RegionRanks : public testing::Test {
  protected:
   /// `pipeline_bytes`: memory of each rank for pipeline buffers.
-  void set_up(uint64_t pipeline_bytes, bool with_arena = false) {
+  /// `processors`: what the job may use.
+  void set_up(uint64_t pipeline_bytes, bool with_arena = false, uint32_t processors = 0) {
     datatype::enter_predefined_types();
     shm::SegmentPlan plan;
     plan.rank_count = kRanks;
@@ -228,6 +229,7 @@ class RegionRanks : public testing::Test {
     plan.region_count = 1;
     plan.pipeline_bytes = pipeline_bytes;
     ASSERT_TRUE(shm::Segment::create(plan, segment_).ok()) << last_failure_text();
+    if (processors != 0) segment_.job().usable_processors = processors;
     if (with_arena) make_arena();
     for (int rank = 0; rank < kRanks; ++rank) {
       ranks_.push_back(std::make_unique<Rank>(segment_, rank, with_arena ? &arena_ : nullptr));
