@@ -187,7 +187,7 @@ bool PipelineStages::advance_put() {
   if (part_.puts) {
     int late = 0;
     if (!ring_.may_write(end(put_), late)) return wait_for(late);
-    if (put(put_.stage, ring_.place(rank(), put_.begin))) {
+    if (put(put_.stage, ring_.place_to_write(put_.begin, end(put_)))) {
       publish_produced(PipelineRing::Word::contributed, end(put_), part_.reader);
       after_put(put_.stage);
     }

@@ -93,8 +93,7 @@ class PipelineRing {
   /// first part (development machine, November 2026).
   uint64_t first_begin(int64_t stage_bytes) const { return fit(position_, stage_bytes); }
   uint64_t fit(uint64_t position, int64_t stage_bytes) const {
-    constexpr uint64_t kShortMax = 3 * 1024, kFirstPart = 64 * kShortMax, kStagesMin = 4,
-                       kGrowthPerStage = 2 * 1024;
+    constexpr uint64_t kStagesMin = 4, kGrowthPerStage = 2 * 1024;
     const auto bytes = static_cast<uint64_t>(stage_bytes);
     const uint64_t pass = position / memory_bytes_;
     const uint64_t place = position % memory_bytes_;
@@ -108,6 +107,11 @@ class PipelineRing {
   /// Maximum length of a stage: several fit the buffer.
   int64_t stage_bytes_max() const { return static_cast<int64_t>(memory_bytes_ / 4); }
   std::byte* place(int rank, uint64_t position) const;
+  /// The same for the own stage [begin, end), which is written next. Pages that are reached for the first
+  /// time are populated 64 KiB at a time, because a reader's page fault then maps all pages of the same 64
+  /// KiB (Linux's fault_around_bytes), and each rank reads the buffers of all others. With few ranks only
+  /// behind the first part of the buffer.
+  std::byte* place_to_write(uint64_t begin, uint64_t end);
 
   // Progress counters.
 
@@ -144,12 +148,15 @@ class PipelineRing {
 
  private:
   void update_consumed_by_all(int& awaited);
+  void populate(uint64_t place_end);
 
+  static constexpr uint64_t kShortMax = 3 * 1024, kFirstPart = 64 * kShortMax;
   static constexpr size_t kExposure = 2;  // index in RankSlots::produced
 
   CollectiveRegion& region_;
   uint64_t memory_bytes_;
-  bool grows_;  // not where ranks share processors: few stages cost context switches
+  bool grows_;          // not where ranks share processors: few stages cost context switches
+  uint64_t populated_;  // pages before this place were populated, or are left to page faults
   uint64_t position_ = 0;
   uint64_t consumed_by_all_ = 0;
   uint64_t generations_begun_ = 0;
