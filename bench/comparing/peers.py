@@ -59,7 +59,7 @@ class Library:
         self.title = title
         self.root = root
         self.driver = driver
-        self.version = "not started yet"
+        self.version = None  # as its driver reports it
         self.environment = {k: v for k, v in os.environ.items() if k not in FOREIGN_VARIABLES}
         self.environment.update(variables)
         self.launch, self.launch_crowded = launch, launch_crowded
@@ -78,6 +78,13 @@ class Library:
         other = copy.copy(self)
         other.name = other.title = name
         other.launch = other.launch_crowded = options
+        return other
+
+    def with_variables(self, name, variables):
+        """The same library under another name, with additional environment variables."""
+        other = copy.copy(self)
+        other.name = other.title = name
+        other.environment = self.environment | variables
         return other
 
     def build(self, sources):

@@ -10,10 +10,12 @@ class Section:
     """Runs of one driver command for several libraries. Also the plan of blocks.block()."""
 
     def __init__(self, title, ranks, runs, libraries, processors=None):
-        """`processors`: on which the two ranks must be; the time of a line between them is measured too."""
+        """`processors`: on which the two ranks must be."""
         self.title, self.ranks, self.runs, self.libraries = title, ranks, runs, libraries
         self.processors = processors
-        self.has_floors = processors is not None
+        # Bound ranks stay in one state, although the time of a line between them may vary across a limit of
+        # ratios.STATES: on a mesh of 16 cores it takes 80 to 160 ns.
+        self.has_floors = False
         self.with_init = False
         self.rounds = []  # [{library's name: block}]
         self.order = None
@@ -106,4 +108,26 @@ def affinity(libraries):
     return [Section(f"Binding: {ranks} ranks, default beside other ways", ranks, runs, [ours, *others])]
 
 
-BY_NAME = {"distance": distance, "pairs": all_pairs, "collectives": collectives, "affinity": affinity}
+# Hearth's protocols for long messages, each fixed by parameters.
+SETTINGS = {
+    "plain stores": {"HEARTH_P2P_STORES": "plain"},
+    "string copy": {"HEARTH_P2P_STORES": "plain", "HEARTH_COPY_STRING_BYTES_MIN": "8K"},
+    "arena from 64 KiB": {"HEARTH_P2P_STORES": "plain", "HEARTH_P2P_ARENA_BYTES_MIN": "64K"},
+    "CMA from 64 KiB": {"HEARTH_P2P_ARENA_BYTES_MIN": "1T", "HEARTH_P2P_SINGLE_COPY_BYTES_MIN": "64K"},
+    "first fragment 32 KiB": {"HEARTH_P2P_FIRST_FRAGMENT_BYTES": "32K"},
+}
+
+
+def settings(libraries):
+    """The default choice of protocol beside each fixed one, between two ranks and between all pairs."""
+    ours = libraries[0]
+    others = [ours.with_variables(name, variables) for name, variables in SETTINGS.items()]
+    two = ["latency:16384,65536,262144,1048576", "kept:65536,262144,1048576", "bandwidth:65536,1048576",
+           "bidirectional:16384,65536,262144"]
+    many = ["kept:65536,1048576", "pairs:16384,65536,1048576"]
+    return [Section(f"Protocols for long messages, {ranks} ranks", ranks, runs, [ours, *others])
+            for ranks, runs in ((2, two), (len(machine.processors()), many))]
+
+
+BY_NAME = {"distance": distance, "pairs": all_pairs, "collectives": collectives, "affinity": affinity,
+           "settings": settings}

@@ -1,5 +1,6 @@
 """The parts of bench/many_cores: rounds, what is near what, and the archive that is carried along."""
 
+import json
 import random
 import sys
 import tempfile
@@ -65,6 +66,24 @@ class Rounds(unittest.TestCase):
         rounds(planned, 1, lambda *_: {"items": {}, "disturbed": False, "processors": [0, 1]})
         self.assertEqual(planned.rounds, [{}])
         self.assertIn("ran on processors [0, 1]", planned.problems["hearth"])
+
+
+    def test_bound_ranks_count_whatever_the_time_of_a_line(self):
+        floors = iter([80, 99, 101, 160] * 8)
+
+        def run(library, _, __):
+            floor = next(floors)
+            return json.dumps({"library": library.name, "processors": [0, 1], "results": [
+                {"case": "latency", "bytes": 8, "median_ns": TIMES[library.name], "min_ns": 1,
+                 "floor_before_ns": floor, "floor_after_ns": floor}]})
+
+        planned = section([0, 1])
+        quiet = {"user": 0, "idle": 1, "steal": 0}
+        with mock.patch.object(blocks, "run", run), \
+                mock.patch.object(blocks, "processor_times", return_value=quiet):
+            rounds(planned, 5, blocks.block)
+        (row,) = ratios.compare(planned.quads(), planned.partners())["rows"]
+        self.assertEqual(row["peers"]["mpich"]["pairs"], 5)
 
 
 class Machine(unittest.TestCase):
