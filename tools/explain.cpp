@@ -50,10 +50,9 @@ std::vector<Offer> offers_of(const p2p::PairProtocol& pair, topo::Relation relat
       {Protocol::bounce_buffers, 0, tune::kNever, Id::p2p_fragment_bytes_max,
        "copied in and out through the sender's bounce buffers, both at once; fragments double from "
        "p2p_first_fragment_bytes "
-       "up to p2p_fragment_bytes_max; from p2p_single_copy_measured_bytes_min on the receiver measures "
-       "whether "
-       "one "
-       "copy by the kernel is faster, and then uses it"},
+       "up to p2p_fragment_bytes_max. From p2p_arena_measured_bytes_min on the sender of data in the arena "
+       "measures whether the arena is faster, from p2p_single_copy_measured_bytes_min on the receiver of "
+       "other data whether one copy by the kernel is; the faster way is used"},
       {Protocol::arena, pair.arena_bytes_min, tune::kNever, Id::p2p_arena_bytes_min,
        "copied by plain loads out of the sender's memory, which the receiver maps; from "
        "p2p_cooperative_bytes_min on both copy; through bounce buffers while the two have proved far from "

@@ -156,6 +156,7 @@ constexpr Choice kChoices[] = {
     {param::Id::p2p_single_copy_write_bytes_min, false, {kAsItIs, kAsItIs, 1, 32 * KiB}},
     {param::Id::p2p_single_copy_readers, false, {kAsItIs, 1, 1, 2}},
     {param::Id::p2p_arena_bytes_min, false, {kAsItIs, 1, 1, 16 * KiB}},
+    {param::Id::p2p_arena_measured_bytes_min, false, {kAsItIs, kAsItIs, 1, 16 * KiB}},
     {param::Id::p2p_cooperative_bytes_min, false, {kAsItIs, 1, 4 * KiB, 32 * KiB}},
     {param::Id::p2p_first_fragment_bytes, false, {kAsItIs, 2 * KiB, 2 * KiB, 4 * KiB}},
     {param::Id::p2p_fragment_bytes_max, false, {kAsItIs, 2 * KiB, 4 * KiB, 16 * KiB}},

@@ -1,6 +1,8 @@
 #include "p2p/copy_offers.h"
 
 #include <algorithm>
+#include <bit>
+#include <new>
 
 #include "base/copy.h"
 #include "base/os_wait.h"
@@ -21,6 +23,8 @@ constexpr uint32_t kOffersPerSample = 64;
 // The same if the receiver shares no cache, or nothing is known yet. Recycled buffers are fast to write in
 // both cases and so give no sample.
 constexpr uint32_t kRefusalsPerSample = 16;
+// Shorter messages, for which bounce buffers are nearly as good.
+constexpr uint32_t kMeasuredRefusalsPerSample = 256;
 
 class SendingInArena final : public single_copy::Copier {
  public:
@@ -89,7 +93,19 @@ void CopyOffers::reload() {
 // Only messages that bounce buffers can hold have a choice, so longer ones neither end a trial nor show a
 // lag.
 void CopyOffers::ended(const MatchKey& key, uint64_t bytes) {
-  if (bounce_buffers_hold(pairs_.limits_for(key), bytes)) of(key.peer).skew.zero_copy_ended();
+  Peer& peer = of(key.peer);
+  --peer.offered;
+  if (bounce_buffers_hold(pairs_.limits_for(key), bytes)) peer.skew.zero_copy_ended();
+}
+
+void CopyOffers::began(const MatchKey& key, uint64_t bytes, uint8_t flags) {
+  Peer& peer = of(key.peer);
+  const PairProtocol& limits = pairs_.limits_for(key);
+  if (flags != 0) {
+    ++peer.offered;
+    if (key.peer != access_.self() && bounce_buffers_hold(limits, bytes)) peer.skew.zero_copy_began();
+  }
+  if (peer.arena_policies != nullptr && limits.measures_arena(bytes)) policy_of(peer, bytes).sent(bytes);
 }
 
 void CopyOffers::waited(const MatchKey& key, uint64_t bytes, uint64_t waited_ns) {
@@ -101,40 +117,63 @@ void CopyOffers::declined(PeerIndex peer, uint8_t flags) {
   if (flags & kNoArena) of(peer).arena_declined = true;
 }
 
-// Whether to offer this message in the arena: the receiver shares a cache with this process, and no sample is
-// due.
-bool CopyOffers::offers_arena(PeerIndex to) {
+// Whether to offer this message in the arena: the receiver shares a cache with this process, the arena is
+// faster than bounce buffers, and no sample is due.
+bool CopyOffers::offers_arena(PeerIndex to, uint64_t bytes, bool measured, bool idle) {
   Peer& peer = of(to);
-  const bool near = pairs_.at(to).store_policy.near();
-  peer.sample_due = peer.arena_questions++ % (near ? kOffersPerSample : kRefusalsPerSample) == 0;
+  const StorePolicy& stores = pairs_.at(to).store_policy;
+  const bool near = stores.near();
+  if (near && measured && !chooses_arena(peer, bytes, idle)) return false;
+  const uint32_t refusals = measured && stores.streams() ? kMeasuredRefusalsPerSample : kRefusalsPerSample;
+  peer.sample_due = peer.arena_questions++ % (near ? kOffersPerSample : refusals) == 0;
   return near && !peer.sample_due;
 }
 
-CopyOffers::Offer CopyOffers::offer(const Request& request, uint64_t bytes) {
+ArenaPolicy& CopyOffers::policy_of(Peer& peer, uint64_t bytes) {
+  constexpr int kShortestShift = 16;
+  const int length = std::min(static_cast<int>(std::bit_width(bytes >> kShortestShift)), kLengths - 1);
+  return (*peer.arena_policies)[static_cast<size_t>(length)];
+}
+
+bool CopyOffers::chooses_arena(Peer& peer, uint64_t bytes, bool idle) {
+  if (peer.arena_policies == nullptr) {
+    peer.arena_policies.reset(new (std::nothrow) std::array<ArenaPolicy, kLengths>);
+    if (peer.arena_policies == nullptr) return false;
+    for (ArenaPolicy& policy : *peer.arena_policies) policy.begin_part(os::now_ns());
+  }
+  ArenaPolicy& policy = policy_of(peer, bytes);
+  if (policy.part_ends(idle && peer.offered == 0)) {
+    const bool arena = policy.chooses_arena();
+    policy.begin_part(os::now_ns());
+    if (policy.chooses_arena() != arena) peer.way_changed = true;
+  }
+  return policy.chooses_arena();
+}
+
+CopyOffers::Offer CopyOffers::offer(const Request& request, uint64_t bytes, bool idle) {
   const PeerIndex to = request.key.peer;
   Peer& peer = of(to);
   const PairProtocol& limits = pairs_.limits_for(request.key);
-  if (bytes < std::min(limits.arena_bytes_min, single_copy_bytes_min(limits)) ||
+  if (bytes < std::min(limits.arena_measured_bytes_min, single_copy_bytes_min(limits)) ||
       !datatype::is_one_run(*request.type, request.count)) {
     return {};
   }
   const bool may_skew = skew_aware_ && to != access_.self() && bounce_buffers_hold(limits, bytes);
   if (may_skew && peer.skew.prefers_bounce_buffers()) return {};
-  Offer offer = offer_zero_copy(request, bytes, limits);
-  if (may_skew && offer.flags != 0) peer.skew.zero_copy_began();
-  return offer;
+  return offer_zero_copy(request, bytes, limits, idle);
 }
 
 CopyOffers::Offer CopyOffers::offer_zero_copy(const Request& request, uint64_t bytes,
-                                              const PairProtocol& limits) {
+                                              const PairProtocol& limits, bool idle) {
   const PeerIndex to = request.key.peer;
   Peer& peer = of(to);
   const std::byte* data = first_byte(request);
   Offer offer;
-  if (bytes >= limits.arena_bytes_min && !peer.arena_declined) {
+  if (bytes >= limits.arena_measured_bytes_min && !peer.arena_declined) {
+    const bool measured = limits.measures_arena(bytes);
     if (!arena_->holds(data, bytes)) {
-      arena_->note_private_message();
-    } else if (to == access_.self() || offers_arena(to)) {
+      if (!measured) arena_->note_private_message();
+    } else if (to == access_.self() || offers_arena(to, bytes, measured, idle)) {
       offer.exposure = arena_->expose(data, bytes);
     }
     if (offer.exposure) {

@@ -6,11 +6,14 @@
 // Owned by the engine, under the library's lock.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "p2p/arena_policy.h"
 #include "p2p/counters.h"
 #include "p2p/envelope.h"
 #include "p2p/memory_access.h"
@@ -32,9 +35,17 @@ class CopyOffers {
     uint64_t address = 0;
     shm::Exposure exposure;  // with kInArena
   };
-  Offer offer(const Request& request, uint64_t bytes);
-  /// Whether the next message in bounce buffers has to use new ones, as a sample of the store policy.
-  bool take_sample_due(PeerIndex peer) { return std::exchange(of(peer).sample_due, false); }
+  /// `idle`: no message to this receiver is in bounce buffers.
+  Offer offer(const Request& request, uint64_t bytes, bool idle);
+  /// A message of `bytes` bytes begins, with an offer or without (0).
+  void began(const MatchKey& key, uint64_t bytes, uint8_t flags);
+  /// Whether the buffers kept for a peer have to be released: its next message in bounce buffers is a sample
+  /// of the store policy, or messages change between bounce buffers and the arena. Kept buffers would then
+  /// become more with each change, and leave the processor's caches.
+  bool take_release_due(PeerIndex peer) {
+    const bool sample_due = std::exchange(of(peer).sample_due, false);
+    return std::exchange(of(peer).way_changed, false) || sample_due;
+  }
   /// A message of `bytes` bytes that was offered has ended.
   void ended(const MatchKey& key, uint64_t bytes);
   /// The sender waited for it.
@@ -59,17 +70,25 @@ class CopyOffers {
   void reload();
 
  private:
+  // Lengths up to 64 KiB, 128 KiB, 256 KiB, and longer ones.
+  static constexpr int kLengths = 4;
   struct Peer {
     bool single_copy_declined = false;  // the peer replied that single copy works in neither direction
     bool arena_declined = false;        // the peer cannot map this process's arena slice
     bool sample_due = false;
+    bool way_changed = false;      // between the arena and bounce buffers, by measurement
     uint32_t arena_questions = 0;  // messages eligible for the arena
+    uint32_t offered = 0;          // messages with an offer that have not ended
     Skew skew;
+    // By length, for messages for which both ways are open. Made by the first one.
+    std::unique_ptr<std::array<ArenaPolicy, kLengths>> arena_policies;
   };
 
   Peer& of(PeerIndex peer) { return peers_[static_cast<size_t>(peer)]; }
-  Offer offer_zero_copy(const Request& request, uint64_t bytes, const PairProtocol& limits);
-  bool offers_arena(PeerIndex to);
+  Offer offer_zero_copy(const Request& request, uint64_t bytes, const PairProtocol& limits, bool idle);
+  bool offers_arena(PeerIndex to, uint64_t bytes, bool measured, bool idle);
+  bool chooses_arena(Peer& peer, uint64_t bytes, bool idle);
+  static ArenaPolicy& policy_of(Peer& peer, uint64_t bytes);
   Answer copy_share(const Request& request, uint8_t flags, const CooperativeRequest& cooperative_request);
   bool copy_share_in_arena(const Request& request, const CooperativeRequest& cooperative_request);
   void copy_share_by_method(const Request& request, const CooperativeRequest& cooperative_request);

@@ -58,7 +58,7 @@ SendStream* LongSends::make_stream() {
 bool LongSends::start(Request& request, bool held) {
   const PeerIndex to = request.key.peer;
   const int64_t bytes = request.count * request.type->size;
-  CopyOffers::Offer offer = offers_.offer(request, static_cast<uint64_t>(bytes));
+  CopyOffers::Offer offer = offers_.offer(request, static_cast<uint64_t>(bytes), !any_unfinished_to(to));
   Status status;
   std::byte* line = transport_.claim(to, rendezvous_bytes(offer.flags), status);
   if (line == nullptr) {
@@ -69,19 +69,18 @@ bool LongSends::start(Request& request, bool held) {
   SendStream* stream = make_stream();
   if (stream == nullptr) {
     // Nothing has been sent yet, so only this message fails.
-    if (offer.flags != 0) offers_.ended(request.key, static_cast<uint64_t>(bytes));
     requests_.complete_send(request, fail(MPI_ERR_NO_MEM, "no memory for a long message to process %d", to));
     return true;
   }
   stream->request = &request;
   request.send_stream = stream;
   const bool recycles = bytes <= buffers_.recycled_bytes_max(to) && !buffers_.recycled(to).one_way();
-  // A sample needs new buffers.
-  if (offers_.take_sample_due(to)) buffers_.release_recycled(to);
+  if (offers_.take_release_due(to)) buffers_.release_recycled(to);
   stream->begin(bytes, recycles, pairs_.at(to).store_policy.streams(), pairs_.limits_for(request.key));
   ++counters_.long_messages_sent;
   counters_.long_bytes_sent += static_cast<uint64_t>(bytes);
   if (traffic_ != nullptr) atomic::store_relaxed(traffic_->sent, counters_.long_bytes_sent);
+  offers_.began(request.key, static_cast<uint64_t>(bytes), offer.flags);
   announce(request, *stream, held, offer, line);
   unfinished_[static_cast<size_t>(to)] += stream->offered == 0 ? 1 : 0;
   if (!stream->held) {

@@ -28,10 +28,11 @@ void PairTable::get_to_know(Pair& pair, PeerIndex peer) {
 PairProtocol PairTable::limits_of(PeerIndex peer, const Pair& pair, const tune::Hints* hints) const {
   PairProtocol limits = protocol_for(pair.relation, transport_.limits_to(peer), hints);
   if (!pair.reachable) {
-    limits.single_copy_bytes_min = limits.single_copy_measured_bytes_min = limits.arena_bytes_min =
-        tune::kNever;
+    limits.single_copy_bytes_min = limits.single_copy_measured_bytes_min = tune::kNever;
   }
-  if (arena_ == nullptr || !arena_->usable()) limits.arena_bytes_min = tune::kNever;
+  if (!pair.reachable || arena_ == nullptr || !arena_->usable()) {
+    limits.arena_bytes_min = limits.arena_measured_bytes_min = tune::kNever;
+  }
   return limits;
 }
 

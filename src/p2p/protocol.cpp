@@ -13,6 +13,19 @@ constexpr uint64_t kLinePayload = shm::kLineBytes - shm::kHeaderBytes;
 
 constexpr uint64_t kFirstFragmentBytesMin = 2048;
 
+// A fixed length for the arena leaves nothing to measure, unless both lengths are fixed.
+uint64_t measured_arena(uint64_t arena_bytes_min, topo::Relation relation, const tune::Hints* hints) {
+  using param::Id;
+  const auto is_fixed = [hints](Id parameter) {
+    return !param::is_automatic(parameter) || (hints != nullptr && hints->at(parameter).has_value());
+  };
+  if (arena_bytes_min == tune::kNever ||
+      (is_fixed(Id::p2p_arena_bytes_min) && !is_fixed(Id::p2p_arena_measured_bytes_min))) {
+    return arena_bytes_min;
+  }
+  return std::min(arena_bytes_min, tune::value(Id::p2p_arena_measured_bytes_min, relation, hints));
+}
+
 }  // namespace
 
 const char* protocol_name(Protocol protocol) {
@@ -49,6 +62,7 @@ PairProtocol protocol_for(topo::Relation relation, const TransportLimits& limits
       param::get_flag(Id::p2p_single_copy) ? value(Id::p2p_single_copy_measured_bytes_min) : tune::kNever;
   protocol.arena_bytes_min =
       param::get_flag(Id::p2p_single_copy) ? value(Id::p2p_arena_bytes_min) : tune::kNever;
+  protocol.arena_measured_bytes_min = measured_arena(protocol.arena_bytes_min, relation, hints);
   protocol.cooperative_bytes_min = value(Id::p2p_cooperative_bytes_min);
   protocol.single_copy_cooperative_bytes_min = value(Id::p2p_single_copy_cooperative_bytes_min);
   protocol.single_copy_write_bytes_min = value(Id::p2p_single_copy_write_bytes_min);

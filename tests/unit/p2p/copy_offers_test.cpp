@@ -20,7 +20,7 @@ struct CopyOffersTest : testing::Test, SingleCopyParts {
     if (request != nullptr) requests.destroy(request);
     data.assign(bytes, std::byte{3});
     request = request_of(RequestKind::send, data, to);
-    return offers.offer(*request, bytes);
+    return offers.offer(*request, bytes, true);
   }
   CopyOffers::Answer serve(uint8_t flags, std::vector<std::byte>& to) {
     return offers.serve(*request, flags, {reinterpret_cast<uint64_t>(to.data()), to.size(), 0});
@@ -57,6 +57,7 @@ TEST_F(CopyOffersTest, a_receiver_that_lags_gets_messages_through_bounce_buffers
   limits.fragment_bytes_max = kLong;
   limits.fragments_in_flight_max = 1;
   ASSERT_EQ(offer().flags, kSingleCopy);
+  offers.began(request->key, kLong, kSingleCopy);
   offers.ended(request->key, kLong);
   offers.waited(request->key, kLong, 1'000'000'000);
   EXPECT_EQ(offer().flags, 0);

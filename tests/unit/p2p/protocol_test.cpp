@@ -67,5 +67,29 @@ TEST(protocol, the_arena_is_for_long_messages_of_pairs_that_share_a_cache) {
   EXPECT_EQ(protocol_for(Relation::package, kLimits).choose(1 << 30, true), Protocol::bounce_buffers);
 }
 
+TEST(protocol, the_arena_is_measured_for_shorter_messages_unless_its_length_is_fixed) {
+  const PairProtocol pair = protocol_for(Relation::l3, kLimits);
+  EXPECT_TRUE(pair.measures_arena(128 << 10));
+  EXPECT_FALSE(pair.measures_arena(32 << 10));
+  EXPECT_FALSE(pair.measures_arena(1 << 20)) << "always the arena";
+  EXPECT_FALSE(protocol_for(Relation::package, kLimits).measures_arena(128 << 10));
+
+  const std::vector<tune::Tuned> tuned = {{param::Id::p2p_arena_bytes_min, Relation::l3, 1 << 21}};
+  tune::use(tuned);
+  EXPECT_TRUE(protocol_for(Relation::l3, kLimits).measures_arena(1 << 20)) << "a profile fixes nothing";
+  tune::use({});
+
+  const auto hinted = [](std::vector<std::pair<std::string, std::string>> entries) {
+    tune::Hints hints;
+    EXPECT_TRUE(hints.read(entries).ok());
+    return protocol_for(Relation::l3, kLimits, &hints);
+  };
+  EXPECT_FALSE(hinted({{"hearth_p2p_arena_bytes_min", "2097152"}}).measures_arena(1 << 20));
+  EXPECT_FALSE(hinted({{"hearth_p2p_arena_bytes_min", "never"}}).measures_arena(1 << 20));
+  EXPECT_TRUE(
+      hinted({{"hearth_p2p_arena_bytes_min", "2097152"}, {"hearth_p2p_arena_measured_bytes_min", "65536"}})
+          .measures_arena(1 << 20));
+}
+
 }  // namespace
 }  // namespace hearth::p2p
