@@ -7,21 +7,11 @@
 #include "coll/collective_region.h"
 
 namespace hearth::coll {
-namespace {
-
-// Of a region whose first part is left to page faults, so that the first call need not wait for more pages
-// than it uses: a bcast of 8 KiB would take 118 us instead of 72 (two ranks). With more ranks, the faults of
-// the readers weigh more.
-constexpr int kFewRanks = 4;
-
-}  // namespace
-
 PipelineRing::PipelineRing(CollectiveRegion& region, bool grows)
     : store_policy(p2p::store_choice()),
       region_(region),
       memory_bytes_(region.pipeline_buffers(region.rank()).size()),
-      grows_(grows),
-      populated_(region.size() > kFewRanks ? 0 : kFirstPart) {}
+      grows_(grows) {}
 
 std::byte* PipelineRing::place(int rank, uint64_t position) const {
   return region_.pipeline_buffers(rank).data() + position % memory_bytes_;

@@ -109,8 +109,9 @@ class PipelineRing {
   std::byte* place(int rank, uint64_t position) const;
   /// The same for the own stage [begin, end), which is written next. Pages that are reached for the first
   /// time are populated 64 KiB at a time, because a reader's page fault then maps all pages of the same 64
-  /// KiB (Linux's fault_around_bytes), and each rank reads the buffers of all others. With few ranks only
-  /// behind the first part of the buffer.
+  /// KiB (Linux's fault_around_bytes), and each rank reads the buffers of all others. The first part is left
+  /// to page faults: the first call waits only for pages that it uses (a bcast of 8 KiB would take 118 us
+  /// instead of 72), and a communicator that lives for a few calls costs no system call.
   std::byte* place_to_write(uint64_t begin, uint64_t end);
 
   // Progress counters.
@@ -155,8 +156,8 @@ class PipelineRing {
 
   CollectiveRegion& region_;
   uint64_t memory_bytes_;
-  bool grows_;          // not where ranks share processors: few stages cost context switches
-  uint64_t populated_;  // pages before this place were populated, or are left to page faults
+  bool grows_;                       // not where ranks share processors: few stages cost context switches
+  uint64_t populated_ = kFirstPart;  // pages before this place were populated, or are left to page faults
   uint64_t position_ = 0;
   uint64_t consumed_by_all_ = 0;
   uint64_t generations_begun_ = 0;
