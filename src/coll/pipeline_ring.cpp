@@ -7,6 +7,7 @@
 #include "coll/collective_region.h"
 
 namespace hearth::coll {
+
 PipelineRing::PipelineRing(CollectiveRegion& region, bool grows)
     : store_policy(p2p::store_choice()),
       region_(region),
