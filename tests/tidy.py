@@ -85,6 +85,10 @@ SYSTEM_CALL = re.compile(
     r"sysconf|prctl|sigaction|epoll_\w+|pipe2|socketpair|dlopen)\s*\("
     r"|(?<![\w.>])::(open|close|read|write|poll|pipe|kill|dup2?|stat|fstat|unlink|socket|connect|bind|"
     r"accept|send|recv|ioctl|fcntl|signal|sleep|_exit)\s*\(")
+# They bring the code of all locales into a library that is linked statically.
+STREAM_HEADER = re.compile(r"#\s*include\s*<(iostream|fstream|sstream|iomanip|filesystem|regex|locale)>")
+# What belongs to programs, not to a library that ranks load.
+PROGRAMS = ("tools/", "tests/", "src/launch/", "src/profile/report/")
 PLATFORM = re.compile(r"#\s*(if|ifdef|elif)\b.*__(x86_64|aarch64|linux|gnu_linux)__")
 # Split, so that this file does not break its own rules.
 UNFINISHED = re.compile(r"\b(" + "|".join(["TO" "DO", "FIX" "ME", "HA" "CK"]) + r")\b")
@@ -196,6 +200,9 @@ def check_machine(tree):
             match = SYSTEM_HEADER.search(line) or SYSTEM_CALL.search(line)
             if match:
                 yield path, number, f"'{match.group(0).strip()}': only src/base/os* speaks to the system"
+            match = STREAM_HEADER.search(line)
+            if match and (not path.startswith(PROGRAMS) or layer_of(path) == "bootstrap"):
+                yield path, number, f"{match.group(0)} makes a library that ranks load larger: base/split.h"
             if not path.startswith("src/base/") and PLATFORM.search(line):
                 yield path, number, "#if by platform belongs under src/base"
 

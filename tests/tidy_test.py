@@ -114,6 +114,13 @@ class Tidy(unittest.TestCase):
                      "x = ::mmap(0);"):
             self.expect("only src/base/os", {"src/p2p/send.cpp": CLEAN["src/p2p/send.cpp"] + line + "\n"})
 
+    def test_streams(self):
+        stream = "#include <sstream>\n"
+        self.expect("larger", {"src/p2p/send.cpp": CLEAN["src/p2p/send.cpp"] + stream})
+        for path, count in (("src/launch/bootstrap.cpp", 1), ("src/launch/hosts.cpp", 0)):
+            told = [text for text in self.told({path: stream}) if "larger" in text]
+            self.assertEqual(len(told), count, path)
+
     def test_own_names_are_no_system_calls(self):
         names = ("f.close();", "os::getpid();", "Status send(int x);", "// calls mmap()", "engine->fork();")
         for line in names:

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <span>
 #include <utility>
 
+#include "base/os_file.h"
 #include "base/os_library.h"
 #include "base/os_machine.h"
 #include "base/os_process.h"
 #include "base/os_socket.h"
+#include "base/split.h"
 #include "mpi.h"
 
 namespace hearth::abi {
@@ -22,13 +23,12 @@ using launch::SpawnWord;
 /// mpiexec of the installation that this library belongs to, never another one in the PATH; "" if there is
 /// none.
 std::string own_mpiexec() {
-  std::error_code error;
-  const std::string library = os::library_of(reinterpret_cast<const void*>(&own_mpiexec)).path;
-  std::filesystem::path folder = std::filesystem::canonical(library, error).parent_path();
-  if (error) return "";
-  const std::filesystem::path below(HEARTH_LIBDIR);
-  for (auto part = below.begin(); part != below.end(); ++part) folder = folder.parent_path();
-  const std::string path = (folder / "bin" / "mpiexec").string();
+  std::string path = os::real_path(os::library_of(reinterpret_cast<const void*>(&own_mpiexec)).path);
+  if (path.empty()) return "";
+  const auto remove_last_name = [&path] { path.resize(path.rfind('/')); };
+  remove_last_name();
+  split(HEARTH_LIBDIR, '/', [&](std::string_view) { remove_last_name(); });
+  path += "/bin/mpiexec";
   return os::is_executable(path.c_str()) ? path : "";
 }
 

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <map>
 
 #include "abi/ports.h"
@@ -67,13 +66,10 @@ Status write_file(const std::string& path, const std::string& port) {
   os::Descriptor file = os::open_file(draft.c_str(), {.write = true, .create = true, .permissions = 0600});
   const bool written = file.open() && os::write_some(file.number(), port.data(), port.size()) ==
                                           static_cast<intptr_t>(port.size());
-  std::error_code error;
-  if (written) std::filesystem::rename(draft, path, error);
-  if (written && !error) return {};
-  const int reason = errno;
+  const int error = written ? os::rename_file(draft.c_str(), path.c_str()) : errno;
+  if (error == 0) return {};
   static_cast<void>(os::remove_file(draft.c_str()));
-  return fail(MPI_ERR_SERVICE, "cannot write '%s': %s", path.c_str(),
-              error ? error.message().c_str() : std::strerror(reason));
+  return fail(MPI_ERR_SERVICE, "cannot write '%s': %s", path.c_str(), std::strerror(error));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "abi/children.h"
@@ -16,6 +16,7 @@
 #include "base/contexts.h"
 #include "base/os_wait.h"
 #include "base/param.h"
+#include "base/split.h"
 #include "launch/bootstrap_spawn.h"
 #include "mpi.h"
 
@@ -46,25 +47,29 @@ bool parse_number(std::string_view text, int& number) {
 /// if there is none (MPI 5.0 section 11.8.4).
 Status most_of_soft(const std::string& soft, int ranks_max, int& most) {
   most = 0;
-  std::istringstream triplets(soft);
-  for (std::string triplet; std::getline(triplets, triplet, ',');) {
+  bool valid = true;
+  split(soft, ',', [&](std::string_view triplet) {
     int numbers[3] = {0, 0, 1};
     size_t count = 0;
-    std::istringstream words(triplet);
-    for (std::string word; std::getline(words, word, ':'); ++count) {
-      if (count == 3 || !parse_number(word, numbers[count])) count = 3;
-    }
+    split(triplet, ':', [&](std::string_view word) {
+      if (count > 3) return;
+      count = count < 3 && parse_number(word, numbers[count]) ? count + 1 : 4;
+    });
     if (count == 1) numbers[1] = numbers[0];
     if (count == 0 || count > 3 || numbers[2] == 0) {
-      return fail(MPI_ERR_SPAWN,
-                  "the info key soft is '%.100s': it must be a list of N, FIRST:LAST or "
-                  "FIRST:LAST:STRIDE, separated by commas",
-                  soft.c_str());
+      valid = false;
+      return;
     }
     for (int64_t n = numbers[0]; numbers[2] > 0 ? n <= numbers[1] : n >= numbers[1]; n += numbers[2]) {
       if (n >= 0 && n <= ranks_max) most = std::max(most, static_cast<int>(n));
       if (numbers[2] > 0 && n > ranks_max) break;
     }
+  });
+  if (!valid) {
+    return fail(MPI_ERR_SPAWN,
+                "the info key soft is '%.100s': it must be a list of N, FIRST:LAST or "
+                "FIRST:LAST:STRIDE, separated by commas",
+                soft.c_str());
   }
   if (most > 0) return {};
   return fail(MPI_ERR_SPAWN, "the info key soft is '%.100s', which has no number from 1 to maxprocs=%d",
@@ -73,13 +78,12 @@ Status most_of_soft(const std::string& soft, int ranks_max, int& most) {
 
 // Lines NAME=VALUE.
 void read_variables(const std::string& lines, SpawnedProgram& program) {
-  std::istringstream entries(lines);
-  for (std::string line; std::getline(entries, line);) {
+  split(lines, '\n', [&](std::string_view line) {
     const size_t equals = line.find('=');
-    if (equals != std::string::npos && equals > 0) {
+    if (equals != std::string_view::npos && equals > 0) {
       program.variables.emplace_back(line.substr(0, equals), line.substr(equals + 1));
     }
-  }
+  });
 }
 
 Status describe(const SpawnRequest& request, SpawnedProgram& program, SpawnOrder& order) {

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 
 #include "base/chaos.h"
 #include "base/os_memory.h"
@@ -135,6 +137,18 @@ int make_private_folder(const char* path) {
 
 int remove_file(const char* path) {
   return result_of(::unlink(path));
+}
+
+int rename_file(const char* from, const char* to) {
+  return result_of(::rename(from, to));
+}
+
+std::string real_path(const char* path) {
+  char* const found = ::realpath(path, nullptr);
+  if (found == nullptr) return "";
+  std::string result = found;
+  std::free(found);
+  return result;
 }
 
 int file_facts(int descriptor, FileFacts& facts) {

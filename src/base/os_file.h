@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "base/os_io.h"
 
@@ -25,6 +26,10 @@ Descriptor open_file(const char* path, const OpenMode& mode);
 Descriptor open_regular_file(const char* path);
 bool file_exists(const char* path);
 int remove_file(const char* path);
+/// Replaces a file that has the new name.
+int rename_file(const char* from, const char* to);
+/// The absolute path without links; "" with errno if there is no such file.
+std::string real_path(const char* path);
 /// Makes a folder that only this user can enter, unless it exists. EPERM if it is not such a folder.
 int make_private_folder(const char* path);
 /// Closes the descriptor. Network file systems report errors of earlier writes here.

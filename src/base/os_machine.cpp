@@ -15,22 +15,12 @@
 
 #include "base/chaos.h"
 #include "base/os_io.h"
+#include "base/split.h"
 
 namespace hearth::os {
 namespace {
 
 constexpr int kProcessorsMax = 1 << 20;
-
-// Calls `take` with each piece of `text` between separators.
-template <class Function>
-void split(std::string_view text, char separator, Function take) {
-  while (!text.empty()) {
-    const size_t end = text.find(separator);
-    take(text.substr(0, end));
-    if (end == std::string_view::npos) return;
-    text.remove_prefix(end + 1);
-  }
-}
 
 bool lists(std::string_view list, std::string_view word) {
   bool found = false;

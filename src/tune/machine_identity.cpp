@@ -1,9 +1,10 @@
 #include "tune/machine_identity.h"
 
 #include <array>
-#include <sstream>
+#include <string_view>
 
 #include "base/os_io.h"
+#include "base/split.h"
 
 namespace hearth::tune {
 namespace {
@@ -58,23 +59,23 @@ std::string difference(const MachineIdentity& theirs, const MachineIdentity& her
 }
 
 std::string value_in(const std::string& text, const std::string& name) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(name)) continue;
+  std::string first;
+  bool found = false;
+  split(text, '\n', [&](std::string_view line) {
+    if (found || !line.starts_with(name)) return;
     const size_t colon = line.find_first_not_of(" \t", name.size());
-    if (colon == std::string::npos || line[colon] != ':') continue;
+    if (colon == std::string_view::npos || line[colon] != ':') return;
+    found = true;
     const size_t value = line.find_first_not_of(" \t", colon + 1);
-    return value == std::string::npos ? "" : line.substr(value);
-  }
-  return "";
+    if (value != std::string_view::npos) first = line.substr(value);
+  });
+  return first;
 }
 
 bool has_word(const std::string& text, const std::string& word) {
-  std::istringstream words(text);
-  for (std::string found; words >> found;) {
-    if (found == word) return true;
-  }
-  return false;
+  bool found = false;
+  split(text, ' ', [&](std::string_view other) { found = found || other == word; });
+  return found;
 }
 
 }  // namespace hearth::tune
