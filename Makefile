@@ -4,7 +4,8 @@
 #   make install   install under PREFIX (/usr/local), below DESTDIR if that is set
 #   make wheel     build it for all systems with glibc 2.28, and pack it into dist/hearth_mpi-...whl, for `pip install`;
 #                  MACHINE=aarch64 by a cross compiler
-#   make deb       pack the same into dist/hearth-mpi_...deb, for Debian and Ubuntu
+#   make deb       pack the same into dist/hearth-mpi_...deb, for Debian and Ubuntu;
+#                  MAINTAINER="NAME <ADDRESS>" names its publisher
 #   make quick     after a change: the fast tests, in less than two minutes
 #   make run       two ranks exchange data: the benchmark's table, then a program in Python
 #   make test      everything that can be tested on this machine
@@ -65,10 +66,11 @@ wheel: check
 	@cmake --install build/$(wheel_preset) >build/$(wheel_preset)/install.log
 	@python3 scripts/wheel.py build/$(wheel_preset)/prefix dist
 
+MAINTAINER ?=
 deb: check
 	@scripts/setup.sh wheel
 	@scripts/build.sh wheel hearth_installation
-	@cd build/wheel && cpack -B "$(CURDIR)/dist" >cpack.log || { cat cpack.log; exit 1; }
+	@cd build/wheel && cpack $(if $(MAINTAINER),-D CPACK_PACKAGE_CONTACT="$(MAINTAINER)") -B "$(CURDIR)/dist" >cpack.log || { cat cpack.log; exit 1; }
 	@rm -rf dist/_CPack_Packages
 	@ls dist/*.deb
 
@@ -202,13 +204,16 @@ fuzz: system
 	@scripts/setup.sh fuzz
 	@scripts/fuzz.sh
 
+# The tree has no address of its own.
+without_address = --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog
 check-packages: wheel deb
 	@scripts/setup.sh packages
 	@scripts/setup.sh notebook
 	@.cache/wheel/venv/bin/auditwheel show dist/hearth_mpi-*_$(MACHINE).whl
-	@for test in test_wheel.py test_notebook.py; do \
+	@for test in test_wheel.py test_installers.py test_notebook.py; do \
 	  HEARTH_WHEEL="$$(ls "$(CURDIR)"/dist/hearth_mpi-*_$(MACHINE).whl)" python3 -B tests/wheel/$$test || exit 1; \
 	done
+	@lintian --allow-root --fail-on error,warning dist/hearth-mpi_*.deb $(if $(MAINTAINER),,$(without_address))
 	@python3 -B tests/packages/check_roots.py --cache .cache/roots --wheel dist/hearth_mpi-*_$(MACHINE).whl \
 	  --deb dist/hearth-mpi_*.deb
 

@@ -59,10 +59,10 @@ function(hearth_make_sources_small)
   endif()
 endfunction()
 
-# hearth_make_generated_small(file...): the same for the generated files whose calls pass no messages.
-function(hearth_make_generated_small)
+# hearth_make_generated_small(stems file...): the same for generated files, except those with these stems.
+function(hearth_make_generated_small stems)
   set(sources ${ARGN})
-  list(FILTER sources INCLUDE REGEX "_(objects|datatype|environment|process|io|tool|removed)[.]cpp$")
+  list(FILTER sources EXCLUDE REGEX "_(${stems})[.]cpp$")
   hearth_make_sources_small(${sources})
 endfunction()
 

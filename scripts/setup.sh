@@ -339,6 +339,9 @@ setup_mpich() {
 setup_packages() {
   packages="$packages mmdebstrap debian-archive-keyring lintian"
   setup_system install
+  python=$(command -v /usr/bin/python3 || command -v python3) || stop "no python3"
+  make_venv .cache/installers
+  pip_install .cache/installers uv pipx
 }
 
 case ${1:-} in

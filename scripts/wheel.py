@@ -19,15 +19,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "hearth_mpi"
 DATE = (1980, 1, 1, 0, 0, 0)  # the same contents give the same wheel
-# Parts of other projects in the files, and the packages whose licence texts go into the wheel.
-OTHERS = {
-    "hwloc": "libhwloc-dev",
-    "fmt": "libfmt-dev",
-    "nlohmann-json": "nlohmann-json3-dev",
-    "CLI11": "libcli11-dev",
-    "Boost": "libboost-dev",
-    "libstdc++": "libstdc++-12-dev",
-}
 METADATA = """\
 Metadata-Version: 2.1
 Name: hearth-mpi
@@ -117,7 +108,8 @@ def version_of(prefix):
 
 def licences():
     """(name, licence text) of the parts of other projects; prints a note for each text that is missing."""
-    for name, package in OTHERS.items():
+    lines = (ROOT / "packaging" / "included.txt").read_text(encoding="utf-8").splitlines()
+    for name, package in (line.split() for line in lines if not line.startswith("#")):
         text = Path("/usr/share/doc", package, "copyright")
         if not text.is_file():
             print(f"wheel: note: {text} is missing: add {name}'s licence before publishing", file=sys.stderr)

@@ -3,7 +3,7 @@ cmake_policy(VERSION 3.22)
 set(usr ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/usr)
 set(hearth ${usr}/lib/hearth)
 set(document ${usr}/share/doc/hearth-mpi)
-file(MAKE_DIRECTORY ${usr}/bin ${usr}/share/man/man1 ${document})
+file(MAKE_DIRECTORY ${usr}/bin ${usr}/share/man/man1 ${document}/licenses)
 # update-alternatives makes links, but no folder for them.
 file(MAKE_DIRECTORY ${usr}/include/${CPACK_HEARTH_TRIPLET} ${usr}/lib/${CPACK_HEARTH_TRIPLET})
 
@@ -38,7 +38,18 @@ Files: *
 Copyright: the Hearth MPI developers
 License: BSD-3-clause
  ${licence}
+Comment: The programs and libraries contain code of other projects. The folder licenses has their licences.
 ")
+file(STRINGS ${CPACK_HEARTH_SOURCE}/packaging/included.txt parts REGEX "^[^#]")
+foreach(part IN LISTS parts)
+  string(REGEX MATCH "^([^ ]+) ([^ ]+)$" match ${part})
+  if(EXISTS /usr/share/doc/${CMAKE_MATCH_2}/copyright)
+    file(COPY_FILE /usr/share/doc/${CMAKE_MATCH_2}/copyright ${document}/licenses/${CMAKE_MATCH_1})
+  else()
+    message(WARNING "/usr/share/doc/${CMAKE_MATCH_2}/copyright is missing: add the licence of "
+      "${CMAKE_MATCH_1} before publishing")
+  endif()
+endforeach()
 file(COPY_FILE ${CPACK_HEARTH_SOURCE}/CHANGELOG.md ${document}/NEWS)
 execute_process(COMMAND gzip -9nf ${document}/NEWS COMMAND_ERROR_IS_FATAL ANY)
 file(TIMESTAMP ${CPACK_HEARTH_SOURCE}/CHANGELOG.md date "%a, %d %b %Y %H:%M:%S +0000" UTC)

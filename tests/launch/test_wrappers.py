@@ -44,6 +44,12 @@ class Wrappers(WrapperTest):
         (self.folder / "mpicc").symlink_to(BIN / "mpicc")
         self.assertEqual(self.run_tool("./mpicc", "-showme:libdirs"), f"{BUILD}/lib\n")
 
+    def test_an_installation_of_links_refers_to_the_links(self):
+        shutil.copytree(
+            self.installation("cache"), self.folder / "links", copy_function=os.symlink, symlinks=True
+        )
+        self.assertEqual(self.run_tool("links/bin/mpicc", "-showme:libdirs"), f"{self.folder}/links/lib\n")
+
     def test_questions(self):
         prefix = self.installation("asked")
         mpicc = prefix / "bin/mpicc"

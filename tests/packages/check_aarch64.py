@@ -9,6 +9,9 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "wheel"))
+import environment as wheel_environment  # noqa: E402
+
 RUN = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]
 PROGRAM = r"""
 #include <mpi.h>
@@ -47,6 +50,9 @@ def main():
     wheel = Path(sys.argv[1])
     if "aarch64" not in wheel.name:
         sys.exit(f"check_aarch64: {wheel.name} is for another machine")
+    packed, installed = wheel_environment.bytes_of(wheel)
+    if packed > wheel_environment.PACKED_BYTES_MAX or installed > wheel_environment.INSTALLED_BYTES_MAX:
+        sys.exit(f"check_aarch64: {wheel.name} has {packed} bytes, installed {installed}: too large")
     with tempfile.TemporaryDirectory(prefix="hearth-aarch64-") as name:
         folder = Path(name)
         with zipfile.ZipFile(wheel) as archive:

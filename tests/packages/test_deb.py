@@ -106,6 +106,7 @@ class Deb(unittest.TestCase):
             "share/man/man1/hearth.1.gz",
             "share/doc/hearth-mpi/copyright",
             "share/doc/hearth-mpi/changelog.gz",
+            "share/doc/hearth-mpi/licenses/fmt",
         ):
             self.assertIn(f"./usr/{name}", names)
         # Names that other MPI libraries' packages have belong to update-alternatives alone.

@@ -4,9 +4,19 @@ import importlib.util
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+# Of a wheel that `make wheel` has made.
+PACKED_BYTES_MAX = 4_000_000
+INSTALLED_BYTES_MAX = 12_000_000
+
+
+def bytes_of(wheel):
+    """(packed, installed)"""
+    with zipfile.ZipFile(wheel) as archive:
+        return wheel.stat().st_size, sum(entry.file_size for entry in archive.infolist())
 
 
 def load_script():
