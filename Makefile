@@ -36,6 +36,7 @@
 #   make check-wheel-aarch64 the wheel for aarch64, in QEMU
 #   make check-aarch64       the library and its unit and contract tests, cross-compiled for aarch64, in QEMU
 #   make compare   how fast we are beside the other MPI libraries
+#   make performance         the same for all families of cases, in MINUTES (25): docs/performance.md with its pictures
 #   make format    lay the sources out
 #   make clean     remove what was built;  make distclean: and what was fetched
 .DEFAULT_GOAL := all
@@ -44,7 +45,7 @@ PREFIX ?= /usr/local
 .PHONY: all install wheel deb quick run test soak check-conformance check-facade check-hpcc check-clang check-programs \
   check-sanitizers \
   check-peers check-hosts check-scale check-lab check-surroundings check-chaos check-verdicts check-allocations \
-  check-minimal check-models check-valgrind check-packages check-wheel-aarch64 fuzz check-aarch64 compare format \
+  check-minimal check-models check-valgrind check-packages check-wheel-aarch64 fuzz check-aarch64 compare performance format \
   clean distclean check system python
 
 all: check
@@ -228,6 +229,11 @@ check-aarch64:
 
 compare: python
 	bench/compare
+
+MINUTES ?= 25
+performance: python
+	@scripts/setup.sh performance
+	@.cache/matplotlib/bin/python -B bench/performance --minutes $(MINUTES)
 
 format:
 	@clang-format -i $$(git ls-files '*.h' '*.cpp' '*.c' ':!*.in.h')

@@ -31,6 +31,7 @@ root=$PWD
 mpi4py_version=4.1.2
 mpich_version=5.0.2
 ziglang_version=0.17.1
+matplotlib_version=3.11.2
 packages="make cmake ninja-build gcc g++ python3 python3-venv python3-dev libhwloc-dev libgtest-dev
   nlohmann-json3-dev libfmt-dev libcli11-dev libboost-dev libfabric-dev
   pkg-config binutils clang-format xz-utils procps"
@@ -344,6 +345,13 @@ setup_packages() {
   pip_install .cache/installers uv pipx
 }
 
+# Draws the pictures of bench/performance.
+setup_performance() {
+  python=$(command -v /usr/bin/python3 || command -v python3) || stop "no python3"
+  make_venv .cache/matplotlib
+  pip_install .cache/matplotlib "matplotlib==$matplotlib_version"
+}
+
 case ${1:-} in
   system) packages="$packages $test_packages"; setup_system install ;;
   check) setup_system look ;;
@@ -364,7 +372,8 @@ case ${1:-} in
   notebook) setup_notebook ;;
   mpich) setup_mpich ;;
   packages) setup_packages ;;
+  performance) setup_performance ;;
   *) stop "usage: scripts/setup.sh system | check | python | foreign | netpipe | hpcc | programs | lab |" \
     "models | clang | fuzz | slurm | valgrind | aarch64 | wheel | wheel-aarch64 | notebook | mpich |" \
-    "packages" ;;
+    "packages | performance" ;;
 esac

@@ -119,7 +119,7 @@ class Plan:
             usual = [f"{case}:{','.join(map(str, FRESH_BYTES))}" for case in self.fresh_cases(options)]
         self.runs = options.runs or (collective_runs(options.ranks) if options.collectives else usual)
         self.first = options.first
-        self.with_init = self.runs is RUNS and not self.first
+        self.with_init = (self.runs is RUNS and not self.first) or options.start
         self.ranks = options.ranks
         # First calls depend on page faults more than on the distance of the processors.
         self.has_floors = options.ranks == 2 and not options.python and not self.first

@@ -13,7 +13,7 @@ import statistics
 from . import cases
 
 # Upper end of the floor in ns for each state. A floor beyond the last one was disturbed.
-STATES = [("smt", 30.0), ("near", 100.0), ("far", 600.0)]
+STATES = [("smt", 20.0), ("near", 100.0), ("far", 600.0)]
 STATE_TEXT = {
     "smt": "threads of one core",
     "near": "cores that share a cache",

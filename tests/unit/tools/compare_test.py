@@ -24,8 +24,8 @@ def quad(partner, ours, theirs, name="latency:8", disturbed=False):
 
 class States(unittest.TestCase):
     def test_one_state_all_along(self):
-        self.assertEqual(ratios.state_of([25, 29]), "smt")
-        self.assertEqual(ratios.state_of([60, 40, 99]), "near")
+        self.assertEqual(ratios.state_of([12, 19]), "smt")
+        self.assertEqual(ratios.state_of([60, 28, 99]), "near")
         self.assertEqual(ratios.state_of([220]), "far")
 
     def test_a_change_or_a_disturbance_is_no_state(self):
@@ -107,7 +107,7 @@ class Report(unittest.TestCase):
 
 def plan(**changes):
     usual = {"runs": None, "derived": False, "one_sided": False, "collectives": False, "fresh": False,
-             "first": False, "python": False, "ranks": 2, "alloc": "malloc", "send_offset": 0,
+             "first": False, "start": False, "python": False, "ranks": 2, "alloc": "malloc", "send_offset": 0,
              "recv_offset": 0, "time_ms": 1}
     return cases.Plan(SimpleNamespace(**{**usual, **changes}))
 
