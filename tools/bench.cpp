@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/os_io.h"
 #include "chart.h"
 #include "driver_reader.h"
 #include "floors.h"
@@ -113,7 +115,9 @@ class LiveTable {
       titles += fmt::format("  {:>15}", find_view(name)->title);
       units += fmt::format("  {:>15}", find_view(name)->unit);
     }
-    fmt::print("{}  protocol\n{}\n", titles, units);
+    const bool has_bars = at_terminal_ && find_view(options_.cases.front())->plot_title == kTime;
+    fmt::print("{}  {:<{}}{}\n{}\n", titles, "protocol", has_bars ? kProtocolWidth : 0,
+               has_bars ? "time, logarithmic" : "", units);
   }
 
   /// Adds the protocol to each result.
@@ -127,8 +131,12 @@ class LiveTable {
     result["protocol"] = protocol;
     cells_.push_back(fmt::format("  {:>15}", value > 0 ? three_digits(value) : "-"));
     for (const char* when : {"floor_before_ns", "floor_after_ns"}) floors_.add(result.at(when).get<double>());
+    if (cells_.size() == 1) bar_ = at_terminal_ && view->plot_title == kTime ? bar_of(value) : "";
     if (cells_.size() < options_.cases.size()) return;
-    fmt::print("{}{}  {}\n", row_, fmt::join(cells_, ""), protocol);
+    const std::string change = floors_.take_change();
+    fmt::print("{}{}  {:<{}}{}{}\n", row_, fmt::join(cells_, ""), protocol,
+               bar_.empty() && change.empty() ? 0 : kProtocolWidth, bar_,
+               change.empty() ? "" : fmt::format("  * now {}", change));
     std::fflush(stdout);
     cells_.clear();
   }
@@ -138,12 +146,24 @@ class LiveTable {
   const char* relation() const { return topo::relation_name(relation_); }
 
  private:
+  static constexpr int kProtocolWidth = 16;
+
+  /// A time on a logarithmic axis from 10 ns to 10 ms, three characters for each power of ten.
+  static std::string bar_of(double us) {
+    const int length = std::clamp(static_cast<int>(std::lround(3 * std::log10(us / 0.01))), 0, 18);
+    std::string bar;
+    for (int i = 0; i < length; ++i) bar += "\u2500";
+    return bar + "\u25cf";
+  }
+
   const BenchOptions& options_;
   const topo::Machine& machine_;
   topo::Relation relation_ = topo::Relation::unknown;
   p2p::PairProtocol protocol_;
   std::string row_;
   std::vector<std::string> cells_;
+  std::string bar_;  // of the first case
+  bool at_terminal_ = os::is_terminal(1);
   Floors floors_;
 };
 

@@ -11,10 +11,20 @@ namespace hearth::tools {
 
 const char* Floors::state_of(double ns) {
   if (ns <= 0) return "not measured";
-  if (ns < 30) return "threads of one core";
+  if (ns < 20) return "threads of one core";
   if (ns < 100) return "cores that share a cache";
   if (ns < 600) return "cores far from each other";
   return "the ranks share processors, with each other or with other programs";
+}
+
+std::string Floors::take_change() {
+  std::string text;
+  for (; seen_ < values_.size(); ++seen_) {
+    const char* state = state_of(values_[seen_]);
+    if (last_state_ != nullptr && std::strcmp(state, last_state_) != 0) text = state;
+    last_state_ = state;
+  }
+  return text;
 }
 
 void Floors::print() const {

@@ -9,10 +9,11 @@ class Family:
 
 
 LENGTHS = "8,64,512,1024,4096,16384,65536,131072,262144,524288,1048576,4194304"
+BUFFERS = "65536,1048576,8388608,25165824"
 
 FAMILIES = [
     Family("messages", "Messages between two ranks",
-           "Half of a round trip; messages of which many are under way, one way and both ways; messages\n"
+           "Half of a round trip; many messages in flight, one way and both ways; messages\n"
            "that arrive before their receive; an empty program from the start of mpiexec to its end.",
            ["--start", "--runs", f"latency:0,{LENGTHS}", "rate:8,1024", "bandwidth:65536,1048576,4194304",
             "bidirectional:1024,4096,16384,65536,131072,262144,1048576", "unexpected:8,4096,65536"],
@@ -20,11 +21,13 @@ FAMILIES = [
     Family("buffers", "Exchanges with new and with kept buffers",
            "Both ranks allocate their buffers, fill, exchange, read and free them each time, or keep them.\n"
            "The time contains all of that.",
-           ["--fresh"], ["fresh", "kept"]),
+           ["--runs", f"fresh:{BUFFERS}", f"kept:{BUFFERS}"], ["fresh", "kept"], 1.5),
     Family("python", "The same in Python",
            "NumPy arrays by mpi4py: received into new arrays or kept ones; arithmetic without messages; a\n"
            "pickled object.",
-           ["--fresh", "--python"], ["py_fresh", "py_kept"]),
+           ["--fresh", "--python", "--runs", f"py_fresh:{BUFFERS}", f"py_kept:{BUFFERS}",
+            "py_temporaries:8388608", "py_pickled:8388608"],
+           ["py_fresh", "py_kept"], 2.0),
     Family("collectives", "Collectives of two ranks",
            "From the first rank's entry to the last rank's exit. A length is that of the block of one rank.",
            ["--collectives"], ["allreduce", "bcast", "alltoall"], 1.5),

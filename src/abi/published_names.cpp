@@ -66,7 +66,9 @@ Status write_file(const std::string& path, const std::string& port) {
   os::Descriptor file = os::open_file(draft.c_str(), {.write = true, .create = true, .permissions = 0600});
   const bool written = file.open() && os::write_some(file.number(), port.data(), port.size()) ==
                                           static_cast<intptr_t>(port.size());
-  const int error = written ? os::rename_file(draft.c_str(), path.c_str()) : errno;
+  // A short write leaves errno as it was.
+  const int reason = errno != 0 ? errno : EIO;
+  const int error = written ? os::rename_file(draft.c_str(), path.c_str()) : reason;
   if (error == 0) return {};
   static_cast<void>(os::remove_file(draft.c_str()));
   return fail(MPI_ERR_SERVICE, "cannot write '%s': %s", path.c_str(), std::strerror(error));

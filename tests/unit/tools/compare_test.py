@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench"))
 
-from comparing import cases, peers, ratios, report  # noqa: E402
+from comparing import blocks, cases, peers, ratios, report  # noqa: E402
 
 
 def item(ns, floors=(40.0, 41.0)):
@@ -103,6 +103,36 @@ class Report(unittest.TestCase):
 
     def test_columns_name_peers_and_bases(self):
         self.assertEqual(report.header(["impi", "base 1"])[1:4], ["Hearth", "Intel MPI", "base 1"])
+
+
+class Failures(unittest.TestCase):
+    """A job that hangs: blocks.quad() is replaced."""
+
+    def measure(self, failing, times):
+        ours, other = SimpleNamespace(name="hearth"), SimpleNamespace(name="mpich")
+        left = [times]
+
+        def quad(_plan, _ours, partner, _chance):
+            if partner is other and left[0] > 0:
+                left[0] -= 1
+                raise blocks.Failed("no end", other if failing == "mpich" else ours)
+            return partner.name
+
+        kept, blocks.quad = blocks.quad, quad
+        try:
+            return blocks.measure(None, ours, [other], 5, 60, 1)
+        finally:
+            blocks.quad = kept
+
+    def test_a_peer_may_fail_twice(self):
+        quads = self.measure("mpich", blocks.FAILURES_MAX - 1)
+        self.assertEqual((quads.count("hearth"), quads.count("mpich")), (5, 5 - blocks.FAILURES_MAX + 1))
+        with self.assertRaises(blocks.Failed):
+            self.measure("mpich", blocks.FAILURES_MAX)
+
+    def test_hearth_must_not_fail(self):
+        with self.assertRaises(blocks.Failed):
+            self.measure("hearth", 1)
 
 
 def plan(**changes):

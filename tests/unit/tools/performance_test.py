@@ -45,8 +45,14 @@ class Page(unittest.TestCase):
         with self.assertRaises(SystemExit):
             page.replace("no marks", "new")
 
-    def test_the_page_has_the_marks(self):
-        self.performance.replace(self.performance.PAGE.read_text(encoding="utf-8"), "")
+    def test_the_pages_have_the_marks(self):
+        for page in (self.performance.PAGE, self.performance.README):
+            self.performance.replace(page.read_text(encoding="utf-8"), "")
+
+    def test_the_readme_has_some_rows(self):
+        text = self.performance.highlights({"messages": comparison([row("far", 300), row("near", 70)])})
+        self.assertIn("| half round trip, 8 B | 70 ns | - | 140 ns | - |", text)
+        self.assertNotIn("300 ns", text)
 
     def test_a_table_for_each_state(self):
         page = Path("docs/performance.md")
