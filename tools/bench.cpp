@@ -101,6 +101,7 @@ class LiveTable {
     } else if (bound) {
       relation_ = relation_of_processors(machine_, processors.at(0), processors.at(1));
     }
+    on_cores_ = bound && !apart;
     protocol_ = protocol_of_pair(relation_, static_cast<uint32_t>(ranks));
     fmt::print("{}\n", header.at("library").get<std::string>());
     const std::string where = apart ? fmt::format("on {} and {}", hosts[0], hosts[1])
@@ -133,7 +134,7 @@ class LiveTable {
     for (const char* when : {"floor_before_ns", "floor_after_ns"}) floors_.add(result.at(when).get<double>());
     if (cells_.size() == 1) bar_ = at_terminal_ && view->plot_title == kTime ? bar_of(value) : "";
     if (cells_.size() < options_.cases.size()) return;
-    const std::string change = floors_.take_change();
+    const std::string change = at_terminal_ && on_cores_ ? floors_.take_change() : "";
     fmt::print("{}{}  {:<{}}{}{}\n", row_, fmt::join(cells_, ""), protocol,
                bar_.empty() && change.empty() ? 0 : kProtocolWidth, bar_,
                change.empty() ? "" : fmt::format("  * now {}", change));
@@ -162,7 +163,8 @@ class LiveTable {
   p2p::PairProtocol protocol_;
   std::string row_;
   std::vector<std::string> cells_;
-  std::string bar_;  // of the first case
+  std::string bar_;        // of the first case
+  bool on_cores_ = false;  // each rank on a core of its own, on one machine: the floors show the state
   bool at_terminal_ = os::is_terminal(1);
   Floors floors_;
 };

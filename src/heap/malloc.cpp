@@ -91,19 +91,33 @@ void* aligned(size_t alignment, size_t bytes) {
   return __libc_memalign(alignment, bytes);
 }
 
+// glibc maps blocks beyond a threshold anew each time, and raises the threshold to the longest such block
+// that was freed (up to 32 MiB), so that a program that repeats itself does not get new pages each time. It
+// does not see the blocks of the slice, and blocks that grow by realloc are private. So it is shown a block
+// as long as the longest of the slice, which is not touched.
+void raise_private_threshold(size_t bytes) {
+  const int error = errno;
+  __libc_free(__libc_malloc(bytes));
+  errno = error;
+}
+
+void free_in_window(void* memory) {
+  if (const size_t longest = blocks.free(memory); longest != 0) raise_private_threshold(longest);
+}
+
 // Moves a block of the slice to a new place. The old block stays where there is no memory.
 void* moved(void* memory, size_t bytes, bool to_window) {
   void* place = to_window ? blocks.allocate(bytes, 1, false) : nullptr;
   if (place == nullptr) place = __libc_malloc(bytes);
   if (place == nullptr) return nullptr;
   std::memcpy(place, memory, std::min(bytes, blocks.usable_bytes(memory)));
-  blocks.free(memory);
+  free_in_window(memory);
   return place;
 }
 
 void* reallocated_in_window(void* memory, size_t bytes) {
   if (bytes == 0) {  // as the C library does
-    blocks.free(memory);
+    free_in_window(memory);
     return nullptr;
   }
   const bool wanted = blocks.wants(bytes);
@@ -160,7 +174,7 @@ void* hearth_heap_malloc(size_t bytes) {
 
 [[gnu::visibility("default")]] void free(void* memory) {
   if (blocks.holds(memory)) {
-    blocks.free(memory);
+    free_in_window(memory);
   } else {
     __libc_free(memory);
   }

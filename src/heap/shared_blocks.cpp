@@ -203,13 +203,19 @@ PageIndex SharedBlocks::checked_index_of(const void* block) const {
   return first;
 }
 
-void SharedBlocks::free(void* block) {
+size_t SharedBlocks::free(void* block) {
   const int error = errno;
+  uint32_t before = 0;
+  uint32_t after = 0;
   {
     const Guard guard(mutex_);
-    release_resident(checked_index_of(block));
+    const PageIndex first = checked_index_of(block);
+    before = freed_pages_max_;
+    release_resident(first);
+    after = freed_pages_max_;
   }
   errno = error;
+  return after > before ? size_t{after} * slice_.page_bytes : 0;
 }
 
 size_t SharedBlocks::usable_bytes(const void* block) const {

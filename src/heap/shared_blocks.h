@@ -52,7 +52,9 @@ class SharedBlocks {
   /// nullptr when the slice is used up. Pre: wants(bytes), the alignment is a power of two.
   void* allocate(size_t bytes, size_t alignment, bool zeroed);
   /// Pre: holds(block). An address that is not a block's ends the process.
-  void free(void* block);
+  /// The length of the block if it raises the bound on resident pages, since none as long was freed before;
+  /// else 0.
+  size_t free(void* block);
   size_t usable_bytes(const void* block) const;
   /// Shrinks or grows a block where it lies. False when it cannot grow there.
   bool resize(void* block, size_t bytes);
