@@ -445,8 +445,8 @@ static void judge(double seconds) {
   if (third < 3) return;
   const double memory_before = median(memory + third, third),
                memory_after = median(memory + 2 * third, third);
-  /* What is open for a moment, in half of the samples or so, would move a median. What leaks is in the least.
-   */
+  /* A descriptor that is open for a moment, in half of the samples, would move a median.
+   * A leak raises the least. */
   const double files_before = least(files + third, third), files_after = least(files + 2 * third, third);
   const double time_before = median(latency_us + third, third);
   const double time_after = median(latency_us + 2 * third, third);
