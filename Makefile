@@ -160,6 +160,7 @@ check-conformance: system all
 
 check-facade: system all
 	@scripts/setup.sh foreign
+	@scripts/setup.sh debian
 	@scripts/build.sh release
 	@ctest --test-dir build/release --parallel "$$(nproc)" --output-on-failure --label-regex facade
 

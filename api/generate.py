@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+FACADE_TYPES = {"mpich": "mpich_types.in.h", "openmpi": "openmpi_types.in.h"}
 sys.path.insert(0, str(HERE))
 
 from generator import (beyond, calls, checks, coverage, entries, facade, fortran_entries,  # noqa: E402
@@ -30,12 +31,15 @@ def outputs(groups, functions, removed, constants):
     section = beyond.header_section(functions, removed_functions())
     types = (HERE / "mpi_types.in.h").read_text(encoding="utf-8")
     callbacks = (HERE / "mpi_callbacks.in.h").read_text(encoding="utf-8")
-    mpich_types = (HERE / "mpich_types.in.h").read_text(encoding="utf-8")
-    mpich_values = facade.read_constants(HERE / "mpich_constants.txt", constants)
+    facade_headers = {}
+    for name, title in facade.TITLES.items():
+        values = facade.read_constants(HERE / f"{name}_constants.txt", constants)
+        facade_types = (HERE / FACADE_TYPES[name]).read_text(encoding="utf-8")
+        facade_headers[f"{name}/mpi.h"] = header.facade_header(title, groups, functions, constants, values,
+                                                               facade_types, callbacks)
     return {
         "mpi.h": header.mpi_header(groups, functions, constants, types, callbacks, section),
-        "mpich/mpi.h": header.mpich_header(groups, functions, constants, mpich_values, mpich_types,
-                                           callbacks),
+        **facade_headers,
         "mpi-ext.h": header.extension_header(functions, constants),
         "hearth_calls.h": calls.calls_header(groups, functions),
         "hearth_calls_table.cpp": calls.calls_table(functions, constants),

@@ -21,8 +21,8 @@
 #   scripts/setup.sh wheel    the symbols of glibc 2.28, into .cache/wheel (make wheel, make deb)
 #   scripts/setup.sh wheel-aarch64  the same for aarch64, and hwloc's library (make wheel MACHINE=aarch64)
 #   scripts/setup.sh notebook Jupyter's kernel and ipyparallel, into .cache/notebook
-#   scripts/setup.sh mpich    Debian's MPICH for Fortran, unpacked into .cache/mpich, if apt has it (tests of
-#                             programs that were built for it)
+#   scripts/setup.sh debian   Debian's MPICH and Open MPI, and programs that were built for them, into
+#                             .cache/debian (make check-facade)
 #   scripts/setup.sh packages the tools of make check-packages, by apt as above
 set -eu
 cd "$(dirname "$0")/.."
@@ -37,6 +37,9 @@ packages="make cmake ninja-build gcc g++ python3 python3-venv python3-dev libhwl
   pkg-config binutils clang-format xz-utils procps"
 # For tests only: nothing that is installed needs them.
 test_packages="gfortran"
+# Programs in C, C++, Fortran and Python that Debian builds for MPICH or Open MPI.
+debian_programs="netpipe-mpich2 scalapack-mpi-test nwchem-mpich netpipe-openmpi hpcc abyss ray lammps
+  nwchem-openmpi python3-mpi4py python3-h5py-mpi python3-petsc4py-real"
 
 say() { printf 'setup: %s\n' "$*"; }
 stop() {
@@ -329,12 +332,25 @@ setup_notebook() {
   printf '%s\n' "$stamp" >.cache/notebook/hearth.stamp
 }
 
-# Headers, modules of GNU Fortran and libraries, which are not installed.
-setup_mpich() {
-  if [ -d .cache/mpich/usr ]; then return 0; fi
-  fetch_by_apt mpich "download libmpich12 libmpich-dev" || stop "no packages of MPICH"
-  (cd .cache/mpich && for package in ./*.deb; do dpkg -x "$package" new; done && mv new/usr usr &&
-    rm -rf new ./*.deb)
+# Nothing of it is installed. MPI libraries with headers and modules of GNU Fortran are in .cache/debian/mpi;
+# programs with all that they depend on, except MPI libraries, in .cache/debian/programs.
+setup_debian() {
+  if [ "$(cat .cache/debian/stamp 2>/dev/null)" = "$debian_programs" ]; then return 0; fi
+  rm -rf .cache/debian
+  archives=$root/.cache/debian/archives
+  mkdir -p "$archives/partial"
+  fetch_by_apt debian "download libmpich12 libmpich-dev libopenmpi3 libopenmpi-dev" \
+    "-y --no-install-recommends --download-only -o Debug::NoLocking=1 -o Dir::Cache::archives=$archives \
+      install $debian_programs" || stop "no packages of MPI programs"
+  (cd .cache/debian &&
+    for package in ./*.deb; do dpkg -x "$package" mpi; done &&
+    for package in archives/*.deb; do
+      case ${package##*/} in
+        libmpich* | libopenmpi* | mpich* | openmpi-* | openssh-*) ;;
+        *) dpkg -x "$package" programs ;;
+      esac
+    done && rm -rf archives ./*.deb) || stop "the packages could not be unpacked"
+  printf '%s\n' "$debian_programs" >.cache/debian/stamp
 }
 
 setup_packages() {
@@ -370,10 +386,10 @@ case ${1:-} in
   wheel) setup_wheel ;;
   wheel-aarch64) setup_wheel_aarch64 ;;
   notebook) setup_notebook ;;
-  mpich) setup_mpich ;;
+  debian) setup_debian ;;
   packages) setup_packages ;;
   performance) setup_performance ;;
   *) stop "usage: scripts/setup.sh system | check | python | foreign | netpipe | hpcc | programs | lab |" \
-    "models | clang | fuzz | slurm | valgrind | aarch64 | wheel | wheel-aarch64 | notebook | mpich |" \
+    "models | clang | fuzz | slurm | valgrind | aarch64 | wheel | wheel-aarch64 | notebook | debian |" \
     "packages | performance" ;;
 esac

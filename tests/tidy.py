@@ -55,7 +55,7 @@ GENERATED = {
     "facade_core.h": {"abi", "facade", "fortran"},
     "facade_by_hand.h": {"facade"},
     "facade_mpich.inc": {"facade"},
-    "facade_openmpi.inc": {"facade"},
+    "facade_openmpi.inc": {"facade", "fortran"},
 }
 
 # Folders whose classes have limits. A method is public; a member is a variable of an object.

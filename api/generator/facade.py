@@ -16,7 +16,7 @@ from .meanings import MEANINGS, constants_of, meaning_of
 from .table import TableError
 from .writer import C_NOTE, wrap
 
-NAMES = ("mpich", "openmpi")
+TITLES = {"mpich": "MPICH", "openmpi": "Open MPI"}
 
 HANDLES = {"Comm": "comm", "Datatype": "type", "Errhandler": "errhandler", "File": "file", "Group": "group",
            "Info": "info", "Message": "message", "Op": "op", "Request": "request", "Session": "session",
@@ -324,18 +324,26 @@ def call_files(functions, removed):
     return files
 
 
+class Symbol(str):
+    """A predefined handle that is the address of a data object; `number` is that of Fortran."""
+
+
 def read_constants(path, constants):
-    """{name: value or symbol}"""
+    """{name: value or Symbol}"""
     known = {constant.name for constant in constants} | {"MPI_LB", "MPI_UB"}
     values = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if not line or line.startswith("#"):
             continue
-        match = re.fullmatch(r"(\w+) +(-?\d\w*|ompi_\w+)", line)
+        match = re.fullmatch(r"(\w+) +(?:(-?\d\w*)|(ompi_\w+) +(\d+))", line)
         if not match or match.group(1) not in known:
             raise TableError(f"{path.name}:{number}: cannot read '{line}'")
-        name, value = match.groups()
-        values[name] = value if value.startswith("ompi_") else int(value, 0)
+        name, value, symbol, in_fortran = match.groups()
+        if symbol:
+            values[name] = Symbol(symbol)
+            values[name].number = int(in_fortran)
+        else:
+            values[name] = int(value, 0)
     return values
 
 
@@ -364,23 +372,33 @@ def _conversions(meaning):
 
 
 def _predefined(constants, values):
-    rows = ""
+    """The rows of the predefined handles, and of their numbers in Fortran where these differ from C."""
+    rows, numbers = "", ""
     for handle in HANDLES:
-        seen, items = set(), []
+        seen = set()
         for constant in constants:
             if constant.kind != f"MPI_{handle}" or constant.name not in values or constant.value in seen:
                 continue
             seen.add(constant.value)
             there = values[constant.name]
-            items.append(f"HEARTH_PREDEFINED({handle}, {constant.text}, "
-                         f"{there if isinstance(there, str) else f'{there:#010x}'})\n")
-        rows += "".join(items)
-    return rows
+            if isinstance(there, Symbol):
+                rows += f"HEARTH_PREDEFINED({handle}, {constant.text}, {there})\n"
+                if handle != "File":  # src/facade/convert.h
+                    numbers += f"HEARTH_FORTRAN_NUMBER({handle}, {constant.text}, {there.number})\n"
+            else:
+                rows += f"HEARTH_PREDEFINED({handle}, {constant.text}, {there:#010x})\n"
+    return rows, numbers
+
+
+def _fortran_constants(values):
+    """The predefined handles with a number in Fortran, by their names in Fortran."""
+    return "".join(f"HEARTH_FORTRAN_CONSTANT({name.lower()}, {value.number})\n"
+                   for name, value in values.items() if isinstance(value, Symbol))
 
 
 def constants_file(constants, values):
-    """The conversions of constants. As rows of tables (X macros): the predefined handles, and the sets of
-    constants, for tests."""
+    """The conversions of constants. As rows of tables (X macros): the predefined handles, their numbers in
+    Fortran, and the sets of constants, for tests."""
     sets = ""
     for meaning in MEANINGS:
         chosen = [constant for constant in constants_of(meaning, constants) if constant.name in values]
@@ -397,14 +415,17 @@ def constants_file(constants, values):
                                   "MPI_BSEND_OVERHEAD") if name in values)
     rows = "".join(f"HEARTH_SET({meaning.name}, k{_camel(meaning.name)})\n" for meaning in MEANINGS
                    if f" k{_camel(meaning.name)}[]" in sets)
-    return (f"// {C_NOTE}\n#if defined(HEARTH_PREDEFINED)\n{_predefined(constants, values)}"
+    predefined, numbers = _predefined(constants, values)
+    return (f"// {C_NOTE}\n#if defined(HEARTH_PREDEFINED)\n{predefined}"
+            f"#elif defined(HEARTH_FORTRAN_NUMBER)\n{numbers}"
+            f"#elif defined(HEARTH_FORTRAN_CONSTANT)\n{_fortran_constants(values)}"
             f"#elif defined(HEARTH_SET)\n{rows}#else\n{sets}{limits}{others}#endif\n")
 
 
 def outputs(functions, removed, constants, folder):
     files = {"facade_core.h": core_header(functions), "hearth_calls_v1.cpp": core_table(functions),
              "facade_by_hand.h": by_hand_header(functions), **call_files(functions, removed)}
-    for name in NAMES:
+    for name in TITLES:
         values = read_constants(folder / f"{name}_constants.txt", constants)
         files[f"facade_{name}.inc"] = constants_file(constants, values)
     return files

@@ -202,18 +202,22 @@ class Writer:
             self.mangled(f"mpi_{routine.name}")
             if any(argument.name == "baseptr" for argument in routine.arguments):
                 self.alias(f"{base}_cptr_", f"{base}_")
+                self.mangled(f"mpi_{routine.name}_cptr")
         if routine.in_f08:
-            self.text += "#if HEARTH_FORTRAN_F08\n"
             self.routine_of_f08(routine, base)
-            self.text += "#endif\n"
 
     def routine_of_f08(self, routine, base):
+        """HEARTH_FORTRAN_F08 is 1 for the routines of other modules under the names of mpi_f08, 2 for all."""
+        self.text += f"#if HEARTH_FORTRAN_F08 >= {1 if routine.in_old_modules else 2}\n"
         if not routine.in_old_modules or fortran_table.DETACH.fullmatch(routine.function.name):
             self.entry(routine, f"{base}_f08_", Body(routine, False, True))
         else:
             self.alias(f"{base}_f08_", f"{base}_")
+        self.text += "#endif\n"
         if routine.has_buffers:
+            self.text += "#if HEARTH_FORTRAN_F08 >= 2\n"
             self.entry(routine, f"{base}_f08ts_", Body(routine, True, True))
+            self.text += "#endif\n"
 
 
 def entry_files(functions):

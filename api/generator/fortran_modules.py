@@ -16,6 +16,7 @@ from .writer import C_NOTE
 
 INDENT = "  "
 COLUMNS = 110
+DECLARATION_COLUMNS = 95  # without indentation
 HANDLE_KINDS = {f"MPI_{name}": name for name in HANDLES}
 # Constants of C that Fortran lacks, or has with another value (MPI 5.0 section 19.3.9 and appendix A).
 LEFT_OUT = re.compile(r"MPIX_(?!TYPECLASS)\w+|MPI_T_\w+|MPI_F_\w+|MPI_\w+_FN(_NULL(_C)?)?|MPI_ERRCODES_IGNORE"
@@ -99,11 +100,29 @@ def _wrapped(head, items, tail="", depth=0):
     return "\n".join([*lines, line + tail]) + "\n"
 
 
+def _joined(declarations):
+    """The same declarations with one line for names of equal type, which halves the size of the modules. An
+    array stays behind the names that its bounds may refer to."""
+    lines = {}
+    for declaration in declarations:
+        kind, _, name = declaration.partition(" :: ")
+        last = next(reversed(lines), None)
+        has_no_bounds = "(" not in name.replace("(*)", "") and not kind.startswith("!")
+        length = len(lines.get(kind, "")) + len(name)
+        if kind in lines and (has_no_bounds or kind == last) and length < DECLARATION_COLUMNS:
+            lines[kind] += f", {name}"
+        elif kind in lines:
+            lines[declaration] = declaration  # a line of its own
+        else:
+            lines[kind] = declaration
+    return list(lines.values())
+
+
 def _procedure(keyword, name, arguments, declarations, tail="", depth=2):
     text = _wrapped(f"{keyword} {name}(", arguments, f"){tail}", depth)
     body = "".join(f"{INDENT * (depth + 1)}{line}\n" if not line.startswith("!") else f"{line}\n"
-                   for line in ["IMPORT", *declarations])
-    return text + body + f"{INDENT * depth}END {keyword.split()[-1]} {name}\n"
+                   for line in ["IMPORT", *_joined(declarations)])
+    return text + body + f"{INDENT * depth}END {keyword.split()[-1]}\n"
 
 
 def callback_interfaces():

@@ -44,20 +44,26 @@ def _enumerations(constants):
 
 STANDARD_NOTE = """MPI 5.0 with its standard ABI: values and layouts are the same in every library
    with this ABI. The last section, which is marked, is beyond the standard's header."""
-MPICH_NOTE = """MPI 5.0 with MPICH's ABI, for the library of Fortran of programs that were built for MPICH."""
 
 
-def mpich_header(groups, functions, constants, values, types, callbacks):
-    """The header of MPICH's ABI. `values`: {name: value}, of the constants that this ABI has."""
-    chosen = []
+def facade_header(title, groups, functions, constants, values, types, callbacks):
+    """The header of the ABI of a facade, whose name is `title`. `values`: {name: value or symbol}, of the
+    constants that this ABI has."""
+    chosen, symbols = [], []
     for constant in constants:
         value = values.get(constant.name)
-        if value is not None:
+        if isinstance(value, str):
+            if value not in symbols:
+                symbols.append(value)
+            chosen.append(replace(constant, text=value))
+        elif value is not None:
             text = f"{value:#x}" if value > 0 else str(value)
             chosen.append(replace(constant, value=value, text=text))
         elif constant.kind == "macro" or constant.kind.startswith("enum "):
             chosen.append(constant)
-    return mpi_header(groups, functions, chosen, types, callbacks, "", note=MPICH_NOTE)
+    types += "".join(f"extern char {symbol}[];\n" for symbol in symbols)
+    note = f"MPI 5.0 with {title}'s ABI, for the library of Fortran of programs that were built for {title}."
+    return mpi_header(groups, functions, chosen, types, callbacks, "", note=note)
 
 
 def mpi_header(groups, functions, constants, types, callbacks, beyond, note=STANDARD_NOTE):

@@ -17,81 +17,102 @@ void run(Callback* procedure, Arguments... arguments) {
   reinterpret_cast<Type*>(procedure)(arguments...);
 }
 
-/// The functions of C for procedures of one kind. A procedure keeps its function for the life of the process.
-template <class Kind>
+/// A procedure, and for an error handler the function that gets the number of its object.
+struct Slot {
+  Callback* procedure;
+  int (*number_of)(void* object);
+};
+
+/// The functions of C for procedures of one family. A procedure keeps its function for the life of the
+/// process. The functions of a family differ in the types of pointers only, so one function serves all of
+/// them; each is a constant and a jump.
+template <class Family>
 class Thunks {
  public:
-  using Function = typename Kind::Function;
+  using Function = typename Family::Function;
 
   /// A null pointer if all functions are in use.
-  static Function* of(Callback* procedure) {
+  static Function* of(const Slot& slot) {
     static constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     static size_t used = 0;
     const Guard guard(mutex);
     for (size_t i = 0; i < used; ++i) {
-      if (procedures_[i] == procedure) return functions()[i];
+      if (slots_[i].procedure == slot.procedure && slots_[i].number_of == slot.number_of)
+        return functions()[i];
     }
     if (used == kThunks) return nullptr;
-    procedures_[used] = procedure;
+    slots_[used] = slot;
     return functions()[used++];
   }
-  static Callback* procedure(size_t slot) { return procedures_[slot]; }
+  static const Slot& slot(size_t index) { return slots_[index]; }
 
  private:
-  template <size_t... slots>
-  static constexpr std::array<Function*, kThunks> make(std::index_sequence<slots...>) {
-    return {Kind::template call<slots>...};
+  template <size_t... indices>
+  static constexpr std::array<Function*, kThunks> make(std::index_sequence<indices...>) {
+    return {Family::template call<indices>...};
   }
   static const std::array<Function*, kThunks>& functions() {
     static constexpr std::array<Function*, kThunks> table = make(std::make_index_sequence<kThunks>());
     return table;
   }
-  static inline Callback* procedures_[kThunks];
+  static inline Slot slots_[kThunks];
 };
 
-template <class Number>
-struct Reduction {
-  using Function = void(void*, void*, Number*, MPI_Datatype*);
+/// Operations, of default counts and of large ones.
+struct Reductions {
+  using Function = void(void* in, void* in_out, void* count, void* datatype);
   template <size_t slot>
-  static void call(void* in, void* in_out, Number* count, MPI_Datatype* datatype) {
-    int type = type_out(*datatype);
-    run<void(void*, void*, Number*, int*)>(Thunks<Reduction>::procedure(slot), in, in_out, count, &type);
+  static void call(void* in, void* in_out, void* count, void* datatype) {
+    reduce(in, in_out, count, datatype, slot);
+  }
+  [[gnu::noinline]] static void reduce(void* in, void* in_out, void* count, void* datatype, size_t slot) {
+    int type = type_out(*static_cast<MPI_Datatype*>(datatype));
+    run<void(void*, void*, void*, int*)>(Thunks<Reductions>::slot(slot).procedure, in, in_out, count, &type);
+  }
+};
+
+/// Error handlers of all types of objects.
+struct Handlers {
+  using Function = void(void* object, int* code, ...);
+  template <size_t slot>
+  static void call(void* object, int* code, ...) {
+    handle(object, code, slot);
+  }
+  [[gnu::noinline]] static void handle(void* object, int* code, size_t slot) {
+    const Slot& used = Thunks<Handlers>::slot(slot);
+    int number = used.number_of(object);
+    run<void(int*, int*)>(used.procedure, &number, code);
   }
 };
 
 template <class Handle, auto out>
-struct Handler {
-  using Function = void(Handle*, int*, ...);
-  template <size_t slot>
-  static void call(Handle* object, int* code, ...) {
-    int number = out(*object);
-    run<void(int*, int*)>(Thunks<Handler>::procedure(slot), &number, code);
-  }
-};
+int number_of(void* object) {
+  return out(*static_cast<Handle*>(object));
+}
 
 constexpr const char* kNoThunk =
     "more than 512 different procedures: each keeps a function of C for the life of the process. Likely "
-    "cause: "
-    "internal procedures, which have another address in each instance of their host. Remedy: use a procedure "
-    "of "
-    "a module";
+    "cause: internal procedures, which have another address in each instance of their host. Remedy: use a "
+    "procedure of a module";
 
-template <class Kind, class Create>
-int create_errhandler(Callback* function, int* errhandler, const char* name, Create* create) {
-  auto* const thunk = Thunks<Kind>::of(function);
+template <class Handle, auto out, class Function>
+int create_errhandler(Callback* procedure, int* errhandler, const char* name,
+                      int create(Function*, MPI_Errhandler*)) {
+  auto* const thunk = Thunks<Handlers>::of({procedure, number_of<Handle, out>});
   if (thunk == nullptr) return refuse(MPI_COMM_SELF, name, kNoThunk, MPI_ERR_NO_MEM);
   Out<errhandler_out> errhandler_(errhandler);
-  const int code = create(thunk, errhandler_.get());
+  const int code = create(reinterpret_cast<Function*>(thunk), errhandler_.get());
   errhandler_.finish();
   return code;
 }
 
-template <class Number, class Create>
-int create_op(Callback* user_fn, const int* commute, int* op, const char* name, Create* create) {
-  auto* const thunk = Thunks<Reduction<Number>>::of(user_fn);
+template <class Function>
+int create_op(Callback* procedure, const int* commute, int* op, const char* name,
+              int create(Function*, int, MPI_Op*)) {
+  auto* const thunk = Thunks<Reductions>::of({procedure, nullptr});
   if (thunk == nullptr) return refuse(MPI_COMM_SELF, name, kNoThunk, MPI_ERR_NO_MEM);
   Out<op_out> op_(op);
-  const int code = create(thunk, logical_in(*commute), op_.get());
+  const int code = create(reinterpret_cast<Function*>(thunk), logical_in(*commute), op_.get());
   op_.finish();
   return code;
 }
@@ -169,6 +190,9 @@ HEARTH_FORTRAN void mpi_conversion_fn_null_c_() {
 }
 HEARTH_FORTRAN_NAMES("mpi_conversion_fn_null", "MPI_CONVERSION_FN_NULL");
 HEARTH_FORTRAN_NAMES("mpi_conversion_fn_null_c", "MPI_CONVERSION_FN_NULL_C");
+#if HEARTH_FORTRAN_OPENMPI
+HEARTH_FORTRAN_F08_CALLBACK("mpi_conversion_fn_null");
+#endif
 }
 
 namespace hearth::fortran {
@@ -198,28 +222,25 @@ int register_datarep(const char* datarep, Callback* read, Callback* write, Callb
 namespace by_hand {
 
 int Op_create(Callback* user_fn, const int* commute, int* op, decltype(&PMPI_Op_create) call) {
-  return create_op<int>(user_fn, commute, op, "MPI_Op_create", call);
+  return create_op(user_fn, commute, op, "MPI_Op_create", call);
 }
 int Op_create_c(Callback* user_fn, const int* commute, int* op, decltype(&PMPI_Op_create_c) call) {
-  return create_op<MPI_Count>(user_fn, commute, op, "MPI_Op_create_c", call);
+  return create_op(user_fn, commute, op, "MPI_Op_create_c", call);
 }
 
 int Comm_create_errhandler(Callback* function, int* errhandler, decltype(&PMPI_Comm_create_errhandler) call) {
-  return create_errhandler<Handler<MPI_Comm, comm_out>>(function, errhandler, "MPI_Comm_create_errhandler",
-                                                        call);
+  return create_errhandler<MPI_Comm, comm_out>(function, errhandler, "MPI_Comm_create_errhandler", call);
 }
 int File_create_errhandler(Callback* function, int* errhandler, decltype(&PMPI_File_create_errhandler) call) {
-  return create_errhandler<Handler<MPI_File, file_out>>(function, errhandler, "MPI_File_create_errhandler",
-                                                        call);
+  return create_errhandler<MPI_File, file_out>(function, errhandler, "MPI_File_create_errhandler", call);
 }
 int Win_create_errhandler(Callback* function, int* errhandler, decltype(&PMPI_Win_create_errhandler) call) {
-  return create_errhandler<Handler<MPI_Win, win_out>>(function, errhandler, "MPI_Win_create_errhandler",
-                                                      call);
+  return create_errhandler<MPI_Win, win_out>(function, errhandler, "MPI_Win_create_errhandler", call);
 }
 int Session_create_errhandler(Callback* function, int* errhandler,
                               decltype(&PMPI_Session_create_errhandler) call) {
-  return create_errhandler<Handler<MPI_Session, session_out>>(function, errhandler,
-                                                              "MPI_Session_create_errhandler", call);
+  return create_errhandler<MPI_Session, session_out>(function, errhandler, "MPI_Session_create_errhandler",
+                                                     call);
 }
 
 int Grequest_start(Callback* query_fn, Callback* free_fn, Callback* cancel_fn, const MPI_Aint* extra_state,

@@ -26,6 +26,9 @@
   HEARTH_FORTRAN_ALIAS(name, name "_");      \
   HEARTH_FORTRAN_ALIAS(NAME, name "_")
 
+// The name of a predefined procedure in Open MPI's module mpi_f08_callbacks.
+#define HEARTH_FORTRAN_F08_CALLBACK(name) HEARTH_FORTRAN_ALIAS("__mpi_f08_callbacks_MOD_" name, name "_")
+
 namespace hearth::fortran {
 
 /// A procedure of the program.

@@ -4,6 +4,8 @@
 
 #if HEARTH_FORTRAN_MPICH
 #include "fortran/mpich/handles.h"
+#elif HEARTH_FORTRAN_OPENMPI
+#include "fortran/openmpi/handles.h"
 #else
 
 #include <cstddef>

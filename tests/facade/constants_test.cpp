@@ -76,6 +76,43 @@ TEST(Constants, HalfPrecisionHasTypesOfFortran) {
   EXPECT_EQ(type_in(reinterpret_cast<Datatype>(ompi_mpi_c_short_float_complex)), MPI_COMPLEX4);
   EXPECT_EQ(type_out(MPI_REAL2), reinterpret_cast<Datatype>(ompi_mpi_short_float));
 }
+
+template <auto out, auto number_of, auto of_number>
+void expect_number(uintptr_t here, int number) {
+  const auto there = out(reinterpret_cast<ArgumentOf<out>>(here));
+  EXPECT_EQ(number_of(there), number);
+  EXPECT_EQ(of_number(number), there);
+}
+
+TEST(Constants, PredefinedHandlesHaveSmallNumbersInFortran) {
+  EXPECT_EQ(comm_number(comm_out(MPI_COMM_WORLD)), 0);
+  EXPECT_EQ(comm_of_number(2), comm_out(MPI_COMM_NULL));
+  EXPECT_EQ(type_number(type_out(MPI_COUNT)), 72);
+  EXPECT_EQ(type_of_number(7), type_out(MPI_INTEGER));
+  EXPECT_EQ(file_number(file_out(MPI_FILE_NULL)), 0);
+  int checked = 0;
+#define HEARTH_NUMBERS(name) expect_number<name##_out, name##_number, name##_of_number>
+#define HEARTH_NUMBERS_Comm HEARTH_NUMBERS(comm)
+#define HEARTH_NUMBERS_Datatype HEARTH_NUMBERS(type)
+#define HEARTH_NUMBERS_Errhandler HEARTH_NUMBERS(errhandler)
+#define HEARTH_NUMBERS_Group HEARTH_NUMBERS(group)
+#define HEARTH_NUMBERS_Info HEARTH_NUMBERS(info)
+#define HEARTH_NUMBERS_Message HEARTH_NUMBERS(message)
+#define HEARTH_NUMBERS_Op HEARTH_NUMBERS(op)
+#define HEARTH_NUMBERS_Request HEARTH_NUMBERS(request)
+#define HEARTH_NUMBERS_Session HEARTH_NUMBERS(session)
+#define HEARTH_NUMBERS_Win HEARTH_NUMBERS(win)
+#define HEARTH_FORTRAN_NUMBER(type, here, number) HEARTH_NUMBERS_##type(here, number), ++checked;
+#include "facade_openmpi.inc"
+#undef HEARTH_FORTRAN_NUMBER
+  EXPECT_GT(checked, 90);
+}
+
+TEST(Constants, MarkersOfBoundsHaveNumbersInFortran) {
+  EXPECT_EQ(type_number(lower_bound_type()), 4);
+  EXPECT_EQ(type_of_number(4), lower_bound_type());
+  EXPECT_EQ(type_of_number(3), upper_bound_type());
+}
 #endif
 
 TEST(Constants, NumbersWithAnotherMeaningAreInvalid) {

@@ -29,7 +29,8 @@ using Request = struct RequestObject*;
 using Session = struct SessionObject*;
 using Win = struct WinObject*;
 
-struct Status {
+/// A status of Fortran is an array of six INTEGERs with the same content, and the alignment of an INTEGER.
+struct [[gnu::packed, gnu::aligned(4)]] Status {
   int MPI_SOURCE;
   int MPI_TAG;
   int MPI_ERROR;
@@ -73,6 +74,29 @@ class Constants {
 /// Filled when the facade is loaded (openmpi/data.cpp).
 extern Constants constants;
 
+/// The numbers of predefined handles in Fortran, which start at 0 in each type of handles. All other handles
+/// have the number of the standard ABI, which is larger.
+class FortranNumbers {
+ public:
+  void enter(PoolKind kind, uint16_t here, int number) {
+    here_[static_cast<int>(kind)][number] = here;
+    number_plus_1_[here] = static_cast<uint8_t>(number + 1);
+  }
+  /// -1 if the predefined handle has no number of its own.
+  int number_of(uintptr_t here) const { return number_plus_1_[here] - 1; }
+  /// 0 if no predefined handle has the number.
+  uint16_t here_of(PoolKind kind, int number) const {
+    return number >= 0 && number < kNumbers ? here_[static_cast<int>(kind)][number] : uint16_t{0};
+  }
+
+ private:
+  static constexpr int kNumbers = 73;
+  uint16_t here_[static_cast<int>(PoolKind::count_)][kNumbers];
+  uint8_t number_plus_1_[kPredefinedMax];
+};
+/// Filled when the facade is loaded, as well.
+extern FortranNumbers fortran_numbers;
+
 template <class Handle>
 inline Handle handle_in(const void* there) {
   const auto value = reinterpret_cast<uintptr_t>(there);
@@ -93,14 +117,17 @@ inline Handle handle_out(const void* here) {
   inline type name##_out(MPI_##type here) { \
     return handle_out<type>(here);          \
   }
-/// A handle as an integer is that of the standard ABI.
-#define HEARTH_HANDLE(name, type, Name)               \
-  HEARTH_CONVERT(name, type)                          \
-  inline int name##_number(type there) {              \
-    return core().Name##_toint(name##_in(there));     \
-  }                                                   \
-  inline type name##_of_number(int number) {          \
-    return name##_out(core().Name##_fromint(number)); \
+#define HEARTH_HANDLE(name, type, Name)                                                                \
+  HEARTH_CONVERT(name, type)                                                                           \
+  inline int name##_number(type there) {                                                               \
+    const MPI_##type here = name##_in(there);                                                          \
+    const auto value = reinterpret_cast<uintptr_t>(here);                                              \
+    const int number = value < kPredefinedMax ? fortran_numbers.number_of(value) : -1;                 \
+    return number >= 0 ? number : core().Name##_toint(here);                                           \
+  }                                                                                                    \
+  inline type name##_of_number(int number) {                                                           \
+    const uintptr_t here = fortran_numbers.here_of(PoolKind::name, number);                            \
+    return name##_out(here != 0 ? reinterpret_cast<MPI_##type>(here) : core().Name##_fromint(number)); \
   }
 HEARTH_HANDLE(comm, Comm, Comm)
 HEARTH_HANDLE(group, Group, Group)

@@ -9,6 +9,7 @@
 namespace hearth::facade {
 
 constinit Constants constants{};
+constinit FortranNumbers fortran_numbers{};
 
 namespace {
 
@@ -75,6 +76,30 @@ uint16_t value_of(MPI_Datatype constant) {
   return static_cast<uint16_t>(reinterpret_cast<uintptr_t>(constant));
 }
 
+// MPI_LB and MPI_UB, which the standard ABI lacks: no handle of it has these values.
+constexpr uint16_t kLowerBound = 1;
+constexpr uint16_t kUpperBound = 2;
+
+void enter_fortran_numbers() {
+#define HEARTH_KIND_Comm comm
+#define HEARTH_KIND_Datatype type
+#define HEARTH_KIND_Errhandler errhandler
+#define HEARTH_KIND_Group group
+#define HEARTH_KIND_Info info
+#define HEARTH_KIND_Message message
+#define HEARTH_KIND_Op op
+#define HEARTH_KIND_Request request
+#define HEARTH_KIND_Session session
+#define HEARTH_KIND_Win win
+#define HEARTH_ENTER(kind, here, number) fortran_numbers.enter(PoolKind::kind, here, number);
+#define HEARTH_FORTRAN_NUMBER(type, here, number) HEARTH_ENTER(HEARTH_KIND_##type, here, number)
+#include "facade_openmpi.inc"
+#undef HEARTH_FORTRAN_NUMBER
+  fortran_numbers.enter(PoolKind::type, value_of(MPI_REAL2), 28);
+  fortran_numbers.enter(PoolKind::type, kLowerBound, 4);
+  fortran_numbers.enter(PoolKind::type, kUpperBound, 3);
+}
+
 // Runs when the facade is loaded, after relocation: the addresses are those that the executable uses.
 [[gnu::constructor]] void enter_constants() {
 #define HEARTH_PREDEFINED(type, here, there) constants.enter(here, there);
@@ -83,6 +108,9 @@ uint16_t value_of(MPI_Datatype constant) {
   // The standard ABI has these types for Fortran only.
   constants.enter(value_of(MPI_REAL2), ompi_mpi_short_float);
   constants.enter(value_of(MPI_COMPLEX4), ompi_mpi_c_short_float_complex);
+  constants.enter(kLowerBound, ompi_mpi_lb);
+  constants.enter(kUpperBound, ompi_mpi_ub);
+  enter_fortran_numbers();
 }
 
 }  // namespace

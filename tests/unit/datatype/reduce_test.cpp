@@ -16,6 +16,7 @@
 #include "datatype/half.h"
 #include "datatype/lifetime.h"
 #include "datatype/predefined.h"
+#include "mpi-ext.h"
 #include "mpi.h"
 #include "objects/pools.h"
 
@@ -316,6 +317,8 @@ TEST(Reduce, HalfPrecision) {
   const auto run = [&](OpKind kind, const std::function<HalfValue(HalfValue, HalfValue)>& apply) {
     tried()["MPI_REAL2"].insert(kind);
     expect_reduction<HalfValue>(MPI_REAL2, kind, in, inout, apply);
+    tried()["MPIX_C_FLOAT16"].insert(kind);
+    expect_reduction<HalfValue>(MPIX_C_FLOAT16, kind, in, inout, apply);
   };
   run(OpKind::sum, [](float a, float b) { return HalfValue(a + b); });
   run(OpKind::prod, [](float a, float b) { return HalfValue(a * b); });
