@@ -58,6 +58,7 @@ class Library:
         self.name = name
         self.title = title
         self.root = root
+        self.compilers = root  # the installation whose mpicc builds the driver
         self.driver = driver
         self.version = None  # as its driver reports it
         self.environment = {k: v for k, v in os.environ.items() if k not in FOREIGN_VARIABLES}
@@ -90,7 +91,7 @@ class Library:
     def build(self, sources):
         """Compiles the driver with the library's own wrapper, from the same sources with the same flags."""
         self.driver.parent.mkdir(parents=True, exist_ok=True)
-        command = [str(self.root / "bin" / "mpicc"), *COMPILER_FLAGS, *map(str, sorted(sources.glob("*.c"))),
+        command = [str(self.compilers / "bin" / "mpicc"), *COMPILER_FLAGS, *map(str, sorted(sources.glob("*.c"))),
                    "-o", str(self.driver)]
         run_or_explain(command, f"building the driver for {self.title}", self.environment)
 
@@ -127,6 +128,18 @@ def hearth(root, cache, name="hearth", title="Hearth", needs_compiler=True):
         raise Missing(f"no installation in {root}: run `make` first")
     driver = cache / "peers" / f"driver-{name}"
     return Library(name, title, root, driver, {}, launch_crowded=["--oversubscribe"])
+
+
+FACADES = ["mpich", "openmpi"]
+
+
+def facade(peer, ours):
+    """Hearth with the driver that the peer's compiler wrapper builds."""
+    other = copy.copy(ours)
+    other.name = f"for {peer.name}"
+    other.title = f"Hearth, built for {peer.title}"
+    other.compilers, other.driver, other.program = peer.root, peer.driver, peer.program
+    return other
 
 
 def title(name):
