@@ -171,7 +171,7 @@ class Wrapper:
         elif kind == "requests":
             self.place(name, f"ArrayIn<request_in> {name}_({name}, {self.length(index)})", "")
         elif kind == "requests_inout":
-            self.place(name, f"ArrayInOut<request_in, request_out> {name}_({name}, {self.length(index)})")
+            self.place(name, f"RequestsInOut {name}_({name}, {self.length(index)})")
         elif kind == "status":
             self.place(name, f"StatusOut {name}_({name})")
         elif kind == "statuses":

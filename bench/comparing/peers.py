@@ -91,8 +91,8 @@ class Library:
     def build(self, sources):
         """Compiles the driver with the library's own wrapper, from the same sources with the same flags."""
         self.driver.parent.mkdir(parents=True, exist_ok=True)
-        command = [str(self.compilers / "bin" / "mpicc"), *COMPILER_FLAGS, *map(str, sorted(sources.glob("*.c"))),
-                   "-o", str(self.driver)]
+        files = map(str, sorted(sources.glob("*.c")))
+        command = [str(self.compilers / "bin" / "mpicc"), *COMPILER_FLAGS, *files, "-o", str(self.driver)]
         run_or_explain(command, f"building the driver for {self.title}", self.environment)
 
     def use_python(self, interpreter, driver):
@@ -136,8 +136,7 @@ FACADES = ["mpich", "openmpi"]
 def facade(peer, ours):
     """Hearth with the driver that the peer's compiler wrapper builds."""
     other = copy.copy(ours)
-    other.name = f"for {peer.name}"
-    other.title = f"Hearth, built for {peer.title}"
+    other.name = other.title = f"built for {peer.title}"
     other.compilers, other.driver, other.program = peer.root, peer.driver, peer.program
     return other
 

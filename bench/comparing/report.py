@@ -51,7 +51,8 @@ def tables(comparison):
 
 
 def versions(libraries):
-    return "; ".join(" ".join(version.split(", package:")[0].split()) for version in libraries.values())
+    texts = [" ".join(version.split(", package:")[0].split()) for version in libraries.values()]
+    return "; ".join(dict.fromkeys(texts))
 
 
 def markdown_table(titles, rows):

@@ -128,29 +128,26 @@ class ArrayIn {
 template <auto in>
 using IntsIn = ArrayIn<in>;
 
-/// Requests: entries that the call has replaced are written back.
-template <auto in, auto out>
-class ArrayInOut {
-  using There = ArgumentOf<in>;
-  using Here = ResultOf<in>;
-
+/// An array of requests. A call changes a request to MPI_REQUEST_NULL or not at all.
+class RequestsInOut {
  public:
-  ArrayInOut(There* user, int count) : user_(user), count_(count), here_(user != nullptr ? count : 0) {
+  RequestsInOut(Request* user, int count) : user_(user), count_(count), here_(user != nullptr ? count : 0) {
     if (user == nullptr || here_.data() == nullptr) return;
-    for (int i = 0; i < count; ++i) here_.data()[i] = in(user[i]);
+    for (int i = 0; i < count; ++i) here_.data()[i] = request_in(user[i]);
   }
-  Here* get() { return user_ != nullptr ? here_.data() : nullptr; }
+  MPI_Request* get() { return user_ != nullptr ? here_.data() : nullptr; }
   void finish() {
     if (get() == nullptr) return;
+    const Request null = request_out(MPI_REQUEST_NULL);
     for (int i = 0; i < count_; ++i) {
-      if (here_.data()[i] != in(user_[i])) user_[i] = out(here_.data()[i]);
+      if (here_.data()[i] == MPI_REQUEST_NULL) user_[i] = null;
     }
   }
 
  private:
-  There* user_;
+  Request* user_;
   int count_;
-  Array<Here> here_;
+  Array<MPI_Request> here_;
 };
 
 // Statuses.

@@ -15,6 +15,13 @@ inline const abi::Core& core() {
   return hearth_calls_v1;
 }
 
+// Conversions of handles are on the path of a message. Files that are compiled for size call them.
+#if defined(__OPTIMIZE_SIZE__)
+#define HEARTH_CONVERSION inline
+#else
+#define HEARTH_CONVERSION [[gnu::always_inline]] inline
+#endif
+
 // Handles of the standard ABI: constants below kPredefinedMax, addresses of objects above kAddressMin.
 inline constexpr uintptr_t kPredefinedMax = 0x300;
 inline constexpr uintptr_t kAddressMin = 0x1000;
@@ -23,7 +30,7 @@ inline constexpr uintptr_t kAddressMin = 0x1000;
 inline constexpr uintptr_t kInvalidHandle = uintptr_t{1} << 63;
 
 /// The handle of the object in a slot. The library checks whether the slot is in use.
-inline uintptr_t object_at(PoolKind kind, uint32_t slot) {
+HEARTH_CONVERSION uintptr_t object_at(PoolKind kind, uint32_t slot) {
   const abi::PoolPlace& place = core().pools[static_cast<int>(kind)];
   const std::byte* const base = *place.base;
   if (base == nullptr) [[unlikely]]

@@ -84,7 +84,7 @@ inline constexpr uint32_t kUserBits = 0x82000000;
 inline constexpr uint32_t kSlotMask = 0x1ffffff;
 
 template <HandleType type>
-inline uintptr_t constant_in(uint32_t handle) {
+HEARTH_CONVERSION uintptr_t constant_in(uint32_t handle) {
   const uint16_t here = type == HandleType::of_Datatype ? kConstants.datatypes[datatype_index(handle)]
                                                         : kConstants.others[other_index(type, handle)];
   if (here == 0 || kConstants.there[here] != handle) [[unlikely]]
@@ -94,24 +94,24 @@ inline uintptr_t constant_in(uint32_t handle) {
 
 /// `number`: that of the type in MPICH's handles.
 template <class Handle, PoolKind kind, HandleType type, uint32_t number>
-inline Handle handle_in(int there) {
+HEARTH_CONVERSION Handle handle_in(int there) {
   const auto handle = static_cast<uint32_t>(there);
   const bool of_user = (handle & ~kSlotMask) == (kUserBits | number << 26);
   return reinterpret_cast<Handle>(of_user ? object_at(kind, handle & kSlotMask) : constant_in<type>(handle));
 }
 
 template <class Handle, uint32_t number>
-inline int handle_out(Handle here) {
+HEARTH_CONVERSION int handle_out(Handle here) {
   const auto value = reinterpret_cast<uintptr_t>(here);
   return static_cast<int>(value < kPredefinedMax ? kConstants.there[value]
                                                  : kUserBits | number << 26 | slot_of(value));
 }
 
 #define HEARTH_HANDLE(name, type, pool, number)                                         \
-  inline MPI_##type name##_in(type there) {                                             \
+  HEARTH_CONVERSION MPI_##type name##_in(type there) {                                  \
     return handle_in<MPI_##type, PoolKind::pool, HandleType::of_##type, number>(there); \
   }                                                                                     \
-  inline type name##_out(MPI_##type here) {                                             \
+  HEARTH_CONVERSION type name##_out(MPI_##type here) {                                  \
     return handle_out<MPI_##type, number>(here);                                        \
   }                                                                                     \
   /* Integers of Fortran and of MPI_X_toint are the handles themselves. */              \

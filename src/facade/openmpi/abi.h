@@ -49,7 +49,7 @@ class Constants {
     rows_[place] = {there, here};
   }
   /// 0 for an address that is no predefined handle.
-  uint16_t find(const void* there) const {
+  HEARTH_CONVERSION uint16_t find(const void* there) const {
     for (size_t place = start(there);; place = (place + 1) % kRows) {
       if (rows_[place].there == there) return rows_[place].here;
       if (rows_[place].there == nullptr) return 0;
@@ -98,24 +98,24 @@ class FortranNumbers {
 extern FortranNumbers fortran_numbers;
 
 template <class Handle>
-inline Handle handle_in(const void* there) {
+HEARTH_CONVERSION Handle handle_in(const void* there) {
   const auto value = reinterpret_cast<uintptr_t>(there);
   const uint16_t here = constants.find(there);
   return reinterpret_cast<Handle>(here != 0 ? here : value < kAddressMin ? kInvalidHandle | value : value);
 }
 template <class Handle>
-inline Handle handle_out(const void* here) {
+HEARTH_CONVERSION Handle handle_out(const void* here) {
   const auto value = reinterpret_cast<uintptr_t>(here);
   const void* const there = value < kPredefinedMax ? constants.there(value) : here;
   return reinterpret_cast<Handle>(const_cast<void*>(there));
 }
 
-#define HEARTH_CONVERT(name, type)          \
-  inline MPI_##type name##_in(type there) { \
-    return handle_in<MPI_##type>(there);    \
-  }                                         \
-  inline type name##_out(MPI_##type here) { \
-    return handle_out<type>(here);          \
+#define HEARTH_CONVERT(name, type)                     \
+  HEARTH_CONVERSION MPI_##type name##_in(type there) { \
+    return handle_in<MPI_##type>(there);               \
+  }                                                    \
+  HEARTH_CONVERSION type name##_out(MPI_##type here) { \
+    return handle_out<type>(here);                     \
   }
 #define HEARTH_HANDLE(name, type, Name)                                                                \
   HEARTH_CONVERT(name, type)                                                                           \
