@@ -12,6 +12,8 @@
 #   make soak      the tests that take long
 #   make check-conformance   mpi4py's suite and programs of others, at all numbers of ranks
 #   make check-facade        programs of MPICH and Open MPI, and the mpi4py wheel, through the facades
+#   make check-fortran       the bindings of Fortran with GNU Fortran and LLVM flang, and programs in Fortran of MPICH
+#                            and Open MPI
 #   make check-hpcc          HPCC: Linpack, PTRANS, RandomAccess, FFT, at 2, 4 and 8 ranks
 #   make check-programs      FFTW, LAMMPS and PETSc, built from their source archives, and HPCC; takes an hour
 #   make check-clang         everything built by Clang, and tested
@@ -42,7 +44,7 @@
 .DEFAULT_GOAL := all
 PREFIX ?= /usr/local
 .NOTPARALLEL:
-.PHONY: all install wheel deb quick run test soak check-conformance check-facade check-hpcc check-clang check-programs \
+.PHONY: all install wheel deb quick run test soak check-conformance check-facade check-fortran check-hpcc check-clang check-programs \
   check-sanitizers \
   check-peers check-hosts check-scale check-lab check-surroundings check-chaos check-verdicts check-allocations \
   check-minimal check-models check-valgrind check-packages check-wheel-aarch64 fuzz check-aarch64 compare performance format \
@@ -95,10 +97,6 @@ run: python
 	build/install/bin/mpiexec -n 2 .venv/bin/python examples/exchange.py
 
 test: system all
-	@scripts/setup.sh foreign
-	@scripts/setup.sh netpipe
-	@scripts/setup.sh hpcc
-	@scripts/setup.sh notebook
 	@scripts/test.sh
 
 soak: python
@@ -163,6 +161,12 @@ check-facade: system all
 	@scripts/setup.sh debian
 	@scripts/build.sh release
 	@ctest --test-dir build/release --parallel "$$(nproc)" --output-on-failure --label-regex facade
+
+check-fortran: system all
+	@scripts/setup.sh debian
+	@scripts/setup.sh flang
+	@scripts/build.sh release
+	@ctest --test-dir build/release --parallel "$$(nproc)" --output-on-failure --label-regex fortran
 
 check-hpcc: system all
 	@scripts/setup.sh hpcc

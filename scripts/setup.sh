@@ -23,6 +23,8 @@
 #   scripts/setup.sh notebook Jupyter's kernel and ipyparallel, into .cache/notebook
 #   scripts/setup.sh debian   Debian's MPICH and Open MPI, and programs that were built for them, into
 #                             .cache/debian (make check-facade)
+#   scripts/setup.sh flang    LLVM's compiler for Fortran, unpacked into .cache/flang, if apt has it (make
+#                             check-fortran)
 #   scripts/setup.sh packages the tools of make check-packages, by apt as above
 set -eu
 cd "$(dirname "$0")/.."
@@ -31,6 +33,7 @@ root=$PWD
 mpi4py_version=4.1.2
 mpich_version=5.0.2
 ziglang_version=0.17.1
+flang_version=19
 matplotlib_version=3.11.2
 packages="make cmake ninja-build gcc g++ python3 python3-venv python3-dev libhwloc-dev libgtest-dev
   nlohmann-json3-dev libfmt-dev libcli11-dev libboost-dev libfabric-dev
@@ -140,13 +143,14 @@ pip_install() {
     stop "pip could not install $* into $venv"
 }
 
-# Builds mpi4py in a virtual environment with a compiler wrapper; prints the log on failure.
+# Builds mpi4py in a virtual environment with a compiler wrapper; prints the log on failure. mpi4py is one
+# huge C file: a low optimisation level saves build time, none saves more for an environment of tests.
 build_mpi4py() {
   venv=$1
   wrapper=$2
+  level=$([ "$venv" = .venv ] && echo 1 || echo 0)
   say "building mpi4py $mpi4py_version with $wrapper (a minute or two)"
-  # mpi4py is one huge C file: a low optimisation level saves build time.
-  if ! MPICC=$wrapper CFLAGS="-O1 -g0" "$venv/bin/python" -m pip --disable-pip-version-check install \
+  if ! MPICC=$wrapper CFLAGS="-O$level -g0" "$venv/bin/python" -m pip --disable-pip-version-check install \
     --no-deps --no-cache-dir --force-reinstall "$archive" >"$venv/mpi4py.log" 2>&1; then
     tail -40 "$venv/mpi4py.log" >&2
     stop "mpi4py did not build with $wrapper"
@@ -353,6 +357,25 @@ setup_debian() {
   printf '%s\n' "$debian_programs" >.cache/debian/stamp
 }
 
+# A hundred megabytes, not installed. .cache/flang/flang starts the compiler with its libraries.
+setup_flang() {
+  if [ -x .cache/flang/flang ]; then return 0; fi
+  archives=$root/.cache/flang/archives
+  mkdir -p "$archives/partial"
+  fetch_by_apt flang "-y --no-install-recommends --download-only -o Debug::NoLocking=1 \
+    -o Dir::Cache::archives=$archives install flang-$flang_version" || stop "no flang-$flang_version"
+  (cd .cache/flang && for package in archives/*.deb; do dpkg -x "$package" .; done && rm -rf archives) ||
+    stop "the packages could not be unpacked"
+  home=$root/.cache/flang/usr/lib/llvm-$flang_version
+  cat >.cache/flang/flang.new <<END
+#!/bin/sh
+export LD_LIBRARY_PATH=$home/lib:$root/.cache/flang/usr/lib/$(uname -m)-linux-gnu
+exec $home/bin/flang-new "\$@"
+END
+  chmod +x .cache/flang/flang.new
+  mv .cache/flang/flang.new .cache/flang/flang
+}
+
 setup_packages() {
   packages="$packages mmdebstrap debian-archive-keyring lintian"
   setup_system install
@@ -387,9 +410,10 @@ case ${1:-} in
   wheel-aarch64) setup_wheel_aarch64 ;;
   notebook) setup_notebook ;;
   debian) setup_debian ;;
+  flang) setup_flang ;;
   packages) setup_packages ;;
   performance) setup_performance ;;
   *) stop "usage: scripts/setup.sh system | check | python | foreign | netpipe | hpcc | programs | lab |" \
     "models | clang | fuzz | slurm | valgrind | aarch64 | wheel | wheel-aarch64 | notebook | debian |" \
-    "packages | performance" ;;
+    "flang | packages | performance" ;;
 esac

@@ -39,9 +39,12 @@ FAMILIES = [
     Family("derived", "Derived datatypes", "Half of a round trip; a length is that of the data.",
            ["--derived"], ["vector8", "vector512", "struct"], 1.5),
     Family("facades", "Programs built for MPICH and Open MPI",
-           "The same driver on Hearth three times: built for the standard ABI, by MPICH's mpicc, and by Open\n"
-           "MPI's.",
+           "The same driver on Hearth three times: built for the standard ABI, by MPICH's mpicc and\n"
+           "by Open MPI's.",
            ["--facades", "--runs", f"latency:0,{LENGTHS}", "rate:8,64,1024", "bandwidth:65536,1048576"]),
+    Family("fortran", "Messages from Fortran",
+           "The same messages through the routines of libmpifort_abi.so.1.",
+           ["--fortran", "--runs", f"latency:0,{LENGTHS}", "rate:8,64,1024"]),
     Family("first", "First calls",
            "Each operation in jobs of its own: its first call, and the mean of the first ten.", ["--first"]),
 ]

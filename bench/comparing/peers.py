@@ -65,6 +65,7 @@ class Library:
         self.environment.update(variables)
         self.launch, self.launch_crowded = launch, launch_crowded
         self.program = [str(driver)]
+        self.build_options = []
 
     def launcher(self, ranks):
         launch = self.launch if ranks <= (os.cpu_count() or 1) else self.launch_crowded
@@ -92,7 +93,8 @@ class Library:
         """Compiles the driver with the library's own wrapper, from the same sources with the same flags."""
         self.driver.parent.mkdir(parents=True, exist_ok=True)
         files = map(str, sorted(sources.glob("*.c")))
-        command = [str(self.compilers / "bin" / "mpicc"), *COMPILER_FLAGS, *files, "-o", str(self.driver)]
+        command = [str(self.compilers / "bin" / "mpicc"), *COMPILER_FLAGS, *files, "-o", str(self.driver),
+                   *self.build_options]
         run_or_explain(command, f"building the driver for {self.title}", self.environment)
 
     def use_python(self, interpreter, driver):
@@ -138,6 +140,16 @@ def facade(peer, ours):
     other = copy.copy(ours)
     other.name = other.title = f"built for {peer.title}"
     other.compilers, other.driver, other.program = peer.root, peer.driver, peer.program
+    return other
+
+
+def fortran(ours):
+    """Hearth with the driver whose messages go through the routines of Fortran (bench/driver/fortran.h)."""
+    other = copy.copy(ours)
+    other.name = other.title = "Fortran"
+    other.driver = ours.driver.with_name("driver-fortran")
+    other.program = [str(other.driver)]
+    other.build_options = ["-DDRIVER_FORTRAN", "-lmpifort_abi"]
     return other
 
 

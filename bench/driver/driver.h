@@ -145,4 +145,8 @@ int first_calls(const char* what, size_t bytes, int rank, int size, struct first
 void floor_make(int leads, int partner);
 double floor_one_way_ns(int leads);
 
+#if defined(DRIVER_FORTRAN)
+#include "fortran.h"
+#endif
+
 #endif
