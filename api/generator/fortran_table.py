@@ -269,7 +269,7 @@ class Converter:
                            before=f"HandlesIn<request_in> %_(%, {self.length(index)});")
         if kind == "requests_inout":
             return _handle(name, "Request", "INOUT", "(*)", use="%_.get()", after="%_.finish();",
-                           before=f"HandlesInOut<request_in, request_out> %_(%, {self.length(index)});")
+                           before=f"RequestsInOut %_(%, {self.length(index)});")
         if kind == "raw" and parameter.literal in ("const MPI_Info[]", "MPI_Datatype[]"):
             c_name = re.search(r"MPI_(\w+)", parameter.literal).group(1)
             return _handle(name, c_name, "IN" if c_name == "Info" else "OUT", "(*)")

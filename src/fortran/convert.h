@@ -144,28 +144,31 @@ class HandlesIn {
   Scratch<Handle> handles_;
 };
 
-template <auto in, auto out>
-class HandlesInOut {
-  using Handle = typename FunctionTypes<in>::Result;
-
+class RequestsInOut {
  public:
-  HandlesInOut(int* user, int count) : user_(user), count_(count), handles_(count), before_(count) {
-    if (get() == nullptr) return;
-    for (int i = 0; i < count; ++i) handles_.get()[i] = before_.get()[i] = in(user[i]);
+  RequestsInOut(int* user, int count) : user_(user), count_(count), requests_(count) {
+    MPI_Request* const __restrict requests = get();  // so that the place of the pool is loaded once
+    if (requests == nullptr) return;
+    for (int i = 0; i < count; ++i) requests[i] = request_in(user[i]);
   }
-  Handle* get() { return before_.get() != nullptr ? handles_.get() : nullptr; }
+  MPI_Request* get() { return requests_.get(); }
   void finish() {
     if (get() == nullptr) return;
+    const int null = request_out(MPI_REQUEST_NULL);
     for (int i = 0; i < count_; ++i) {
-      if (handles_.get()[i] != before_.get()[i]) user_[i] = out(handles_.get()[i]);
+      const MPI_Request request = get()[i];
+      if (request == MPI_REQUEST_NULL) {
+        user_[i] = null;
+      } else if (request != request_in(user_[i])) [[unlikely]] {
+        user_[i] = request_out(request);
+      }
     }
   }
 
  private:
   int* user_;
   int count_;
-  Scratch<Handle> handles_;
-  Scratch<Handle> before_;
+  Scratch<MPI_Request> requests_;
 };
 
 // LOGICAL. The values of .TRUE. and .FALSE. depend on the compiler; with all of them the lowest bit differs.
