@@ -105,7 +105,7 @@ soak: python
 check-peers: all
 	@scripts/build.sh release
 	@tests/conformance/peers.py --table build/release/tests/multi_table.txt
-	@tests/conformance/peers.py --table build/release/tests/fortran_table.txt --peers mpich-abi
+	@tests/conformance/peers.py --table build/release/tests/fortran_table.txt --peers mpich-abi,impi-abi
 
 # mpi4py's suite takes its time on more hosts than processors.
 check-hosts: some = --what programs --what hpcc

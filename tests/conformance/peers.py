@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Validates the test programs: compiles them with other libraries' mpicc and runs them there.
 
-    peers.py --table FILE [--peers mpich,openmpi,mpich-abi] [--only PROGRAM] [--ranks-max N]
+    peers.py --table FILE [--peers mpich,openmpi,mpich-abi,impi-abi] [--only PROGRAM] [--ranks-max N]
 
 The build writes FILE: a row per program of tests/multi with its source, numbers of ranks, arguments. A
 program that only uses mpi.h must pass everywhere. If a library lacks a feature or violates the standard,
 peer_exceptions.txt gives the reason. An exception for a program that passes is stale and counts as a
-failure. mpich-abi runs the binaries of this build tree on MPICH's libmpi_abi.so.1; it is the only one for
-programs in Fortran (fortran_table.txt).
+failure. mpich-abi and impi-abi run the binaries of this build tree on the libmpi_abi.so.1 of MPICH and of
+Intel MPI, those in Fortran (fortran_table.txt) with libmpifort_abi.so.1 of this build tree.
 """
 
 import argparse
@@ -25,7 +25,8 @@ from comparing import peers  # noqa: E402  pylint: disable=wrong-import-position
 
 # Options with which each launcher accepts more ranks than processors; otherwise they bind ranks by
 # themselves.
-CROWDED = {"openmpi": ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]}
+CROWDED = {"openmpi": ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"],
+           "impi-abi": ["-genv", "I_MPI_PIN=off"]}
 
 
 class Row:
@@ -51,15 +52,19 @@ def read_exceptions(path):
 
 
 class Peer:
-    def __init__(self, name, work):
+    def __init__(self, name, work, build):
         self.name = name
-        self.foreign = name != "mpich-abi"
-        self.library = peers.install("mpich" if name == "mpich-abi" else name, ROOT / ".cache")
+        self.foreign = not name.endswith("-abi")
+        self.library = peers.install(name.removesuffix("-abi"), ROOT / ".cache")
         self.work = work
         self.environment = dict(self.library.environment)
         if not self.foreign:
-            # LD_LIBRARY_PATH precedes the path to Hearth's library in the binary.
-            self.environment["LD_LIBRARY_PATH"] = str(self.library.root / "lib")
+            # LD_LIBRARY_PATH precedes the path to Hearth's library in the binary. The peer's own library for
+            # Fortran, if it has one, has the same name as Hearth's.
+            own = work / name
+            own.mkdir()
+            (own / "libmpifort_abi.so.1").symlink_to((build / "lib/libmpifort_abi.so.1").resolve())
+            self.environment["LD_LIBRARY_PATH"] = f"{own}:{self.library.root / 'lib'}"
 
     def program(self, row):
         """The program for this library, and the compiler's output if it failed."""
@@ -127,7 +132,7 @@ def main():
     with tempfile.TemporaryDirectory() as place:
         for name in options.peers.split(","):
             try:
-                peer = Peer(name, Path(place))
+                peer = Peer(name, Path(place), options.table.parent.parent)
             except peers.Missing as problem:
                 sys.exit(f"peers: {problem}")
             for row in rows:
