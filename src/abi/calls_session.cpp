@@ -45,7 +45,7 @@ Status read_level(const Info* info, int& level) {
   for (const auto& [key, value] : info->entries) {
     if (key != kThreadLevel) continue;
     const Level* found = std::find_if(std::begin(kLevels), std::end(kLevels),
-                                      [&value](const Level& row) { return value == row.name; });
+                                      [&value = value](const Level& row) { return value == row.name; });
     if (found == std::end(kLevels)) {
       return fail(MPI_ERR_INFO_VALUE,
                   "thread_level is \"%s\". Remedy: use one of MPI_THREAD_SINGLE, _FUNNELED, _SERIALIZED and "

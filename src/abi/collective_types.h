@@ -21,8 +21,8 @@ class RankTypes {
  private:
   static constexpr size_t kOwn = 64;
 
-  datatype::Type** types_ = own_.data();
   std::array<datatype::Type*, kOwn> own_;
+  datatype::Type** types_ = own_.data();
   std::unique_ptr<datatype::Type*[]> more_;
 };
 

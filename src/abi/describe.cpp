@@ -21,6 +21,7 @@ class Text {
     const int added = std::snprintf(to_ + at, bytes_ - at, format, values...);
     if (added > 0) length_ += static_cast<size_t>(added);
   }
+  void add(const char* text) { add("%s", text); }
   size_t length() const { return length_; }
 
  private:

@@ -272,7 +272,7 @@ class StringOut {
 
  private:
   char* user_;
-  char here_[kCuts ? limit_here : 1] = "";
+  char here_[kCuts ? limit_here : 1] = {};
 };
 
 template <class T>
