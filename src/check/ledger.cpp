@@ -37,7 +37,7 @@ std::vector<Ledger::Left> Ledger::left(bool any_time) const {
     const bool later = entry.kind == ObjectKind::info || entry.kind == ObjectKind::errhandler;
     if (entry.lasting || later != any_time) continue;
     for (const MadeBy& maker : entry.makers) {
-      const auto same = std::find_if(result.begin(), result.end(), [&](const Left& left) {
+      const auto same = std::find_if(result.begin(), result.end(), [&, &entry = entry](const Left& left) {
         return left.kind == entry.kind && left.made_by.call == maker.call &&
                left.made_by.return_address == maker.return_address;
       });
