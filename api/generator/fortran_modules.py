@@ -101,8 +101,8 @@ def _wrapped(head, items, tail="", depth=0):
 
 
 def _joined(declarations):
-    """The same declarations with one line for names of equal type, which halves the size of the modules. An
-    array stays behind the names that its bounds may refer to."""
+    """The same declarations with one line for names of equal type, which makes the modules shorter. An array
+    stays behind the names that its bounds may refer to."""
     lines = {}
     for declaration in declarations:
         kind, _, name = declaration.partition(" :: ")

@@ -2,6 +2,14 @@
 // are converted by the library; if it is Hearth's, by the places of its objects, without a call.
 #pragma once
 
+/// Calls the macro `row` for each type of handles, with the names of its functions here and in MPI, and the
+/// place of its pool in the order of abi::PoolKind, which handles.cpp checks.
+#define HEARTH_FORTRAN_HANDLES(row)                                                                        \
+  row(comm, Comm, Comm, 0) row(group, Group, Group, 1) row(info, Info, Info, 2) row(op, Op, Op, 3)         \
+      row(errhandler, Errhandler, Errhandler, 4) row(session, Session, Session, 5) row(win, Win, Win, 6)   \
+          row(type, Datatype, Type, 7) row(request, Request, Request, 8) row(message, Message, Message, 9) \
+              row(file, File, File, kOwnPlaces)
+
 #if HEARTH_FORTRAN_MPICH
 #include "fortran/mpich/handles.h"
 #elif HEARTH_FORTRAN_OPENMPI
@@ -65,18 +73,7 @@ inline constexpr int kOwnPlaces = -1;
     }                                                                         \
     return PMPI_##Function##_toint(handle);                                   \
   }
-// In the order of abi::PoolKind, which handles.cpp checks.
-HEARTH_FORTRAN_HANDLE(comm, Comm, Comm, 0)
-HEARTH_FORTRAN_HANDLE(group, Group, Group, 1)
-HEARTH_FORTRAN_HANDLE(info, Info, Info, 2)
-HEARTH_FORTRAN_HANDLE(op, Op, Op, 3)
-HEARTH_FORTRAN_HANDLE(errhandler, Errhandler, Errhandler, 4)
-HEARTH_FORTRAN_HANDLE(session, Session, Session, 5)
-HEARTH_FORTRAN_HANDLE(win, Win, Win, 6)
-HEARTH_FORTRAN_HANDLE(type, Datatype, Type, 7)
-HEARTH_FORTRAN_HANDLE(request, Request, Request, 8)
-HEARTH_FORTRAN_HANDLE(message, Message, Message, 9)
-HEARTH_FORTRAN_HANDLE(file, File, File, kOwnPlaces)
+HEARTH_FORTRAN_HANDLES(HEARTH_FORTRAN_HANDLE)
 #undef HEARTH_FORTRAN_HANDLE
 
 /// A handle that no call writes.

@@ -1,5 +1,5 @@
 // Handles in Open MPI's ABI: addresses in C, small numbers in Fortran. The facade converts both kinds of
-// handles, predefined and of the user.
+// handles, predefined and of the user. Included by fortran/handles.h, which has the list of types.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +9,14 @@
 
 namespace hearth::fortran {
 
-#define HEARTH_FORTRAN_HANDLE(name, Type, Function) \
-  inline MPI_##Type name##_in(int number) {         \
-    return PMPI_##Function##_fromint(number);       \
-  }                                                 \
-  inline int name##_out(MPI_##Type handle) {        \
-    return PMPI_##Function##_toint(handle);         \
+#define HEARTH_FORTRAN_HANDLE(name, Type, Function, pool) \
+  inline MPI_##Type name##_in(int number) {               \
+    return PMPI_##Function##_fromint(number);             \
+  }                                                       \
+  inline int name##_out(MPI_##Type handle) {              \
+    return PMPI_##Function##_toint(handle);               \
   }
-HEARTH_FORTRAN_HANDLE(comm, Comm, Comm)
-HEARTH_FORTRAN_HANDLE(group, Group, Group)
-HEARTH_FORTRAN_HANDLE(info, Info, Info)
-HEARTH_FORTRAN_HANDLE(op, Op, Op)
-HEARTH_FORTRAN_HANDLE(errhandler, Errhandler, Errhandler)
-HEARTH_FORTRAN_HANDLE(session, Session, Session)
-HEARTH_FORTRAN_HANDLE(win, Win, Win)
-HEARTH_FORTRAN_HANDLE(type, Datatype, Type)
-HEARTH_FORTRAN_HANDLE(request, Request, Request)
-HEARTH_FORTRAN_HANDLE(message, Message, Message)
-HEARTH_FORTRAN_HANDLE(file, File, File)
+HEARTH_FORTRAN_HANDLES(HEARTH_FORTRAN_HANDLE)
 #undef HEARTH_FORTRAN_HANDLE
 
 /// A handle that no call writes.
